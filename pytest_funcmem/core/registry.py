@@ -1,0 +1,85 @@
+"""Names of implementations -> where they live, imported only when asked for."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_funcmem.core.errors import MissingExtraError, UsageError
+
+__all__ = ["REGISTRY", "Entry", "load"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One implementation.
+
+    Attributes:
+        target: ``module:Name``.
+        packages: Import names of the optional packages it needs.
+        extra: The extra of this distribution that brings them; "" if none.
+    """
+
+    target: str
+    packages: tuple[str, ...] = ()
+    extra: str = ""
+
+
+REGISTRY: dict[str, dict[str, Entry]] = {
+    "language": {
+        "python": Entry(target="pytest_funcmem.languages.python:PythonFrontend"),
+        "java": Entry(target="pytest_funcmem.languages.java:JavaFrontend"),
+        "c": Entry(target="pytest_funcmem.languages.c:CFrontend"),
+        "rust": Entry(target="pytest_funcmem.languages.rust:RustFrontend"),
+        "go": Entry(target="pytest_funcmem.languages.go:GoFrontend"),
+    },
+    "model": {
+        "hf": Entry(
+            target="pytest_funcmem.models.transformers_model:TransformersModel",
+            packages=("torch", "transformers"),
+            extra="hf",
+        ),
+        "openai": Entry(target="pytest_funcmem.models.server_model:ServerModel"),
+        "replay": Entry(target="pytest_funcmem.models.replay_model:ReplayModel"),
+    },
+    "sandbox": {
+        "docker": Entry(
+            target="pytest_funcmem.sandbox.docker_sandbox:DockerSandbox", packages=("docker",), extra="docker"
+        ),
+        "namespace": Entry(target="pytest_funcmem.sandbox.namespace_sandbox:NamespaceSandbox"),
+    },
+    "builder": {
+        "local/python": Entry(target="pytest_funcmem.harness.local.builder:LocalPythonBuilder"),
+    },
+    "reporter": {
+        "json": Entry(target="pytest_funcmem.reporting.json_report:JsonReporter"),
+    },
+}
+
+
+def load(kind: str, name: str, *, purpose: str = "here") -> Any:
+    """Import the implementation of a kind by its name.
+
+    Args:
+        kind: ``language``, ``model``, ``sandbox``, ``builder`` or ``reporter``.
+        name: Name within the kind.
+        purpose: What it is wanted for, to end "… is needed …" in an error.
+
+    Raises:
+        UsageError: There is no implementation of that name.
+        MissingExtraError: An optional package it needs is not installed.
+    """
+    entries = REGISTRY[kind]
+    if name not in entries:
+        raise UsageError(f"There is no {kind} named {name!r}.", expected="one of " + ", ".join(sorted(entries)))
+    entry = entries[name]
+    for package in entry.packages:
+        try:
+            importlib.import_module(package)
+        except ModuleNotFoundError as exc:
+            if exc.name is not None and exc.name.split(".")[0] != package:
+                raise  # the package is there and lacks something of its own
+            raise MissingExtraError.for_package(package, extra=entry.extra, purpose=purpose) from exc
+    module, _, attribute = entry.target.partition(":")
+    return getattr(importlib.import_module(module), attribute)
