@@ -1,0 +1,92 @@
+"""Textual similarity of two function bodies: BLEU, edit similarity, longest common substring, equality.
+
+Every figure is in [0, 1], does not depend on call order, and takes bounded time on hostile text. An original
+without a single token has no text to leak: it scores 0 against everything.
+
+This module knows nothing of languages, models or thresholds.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pytest_funcmem.core.records import Similarity, TextScore
+from pytest_funcmem.metrics.substring import longest_common_substring
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+
+__all__ = ["EDIT_LIMIT", "text_similarity"]
+
+EDIT_LIMIT = 200_000
+"""Characters of each body that the edit distance looks at; its time grows with their product."""
+
+
+def text_similarity(original_body: str, candidate_body: str) -> Similarity:
+    """Compare a candidate's body to the original's.
+
+    Args:
+        original_body: Body of the original, docstring and comments included, signature excluded.
+        candidate_body: Body of the candidate, or the raw completion where it does not parse.
+
+    Returns:
+        BLEU over whitespace tokens (SIM_text of the verdict), edit similarity, longest common substring over
+        the original's length, and whether both are the same text. All but BLEU look at the bodies without
+        the blanks around them.
+    """
+    original, candidate = original_body.strip(), candidate_body.strip()
+    return Similarity(
+        bleu=TextScore(value=_bleu(original, candidate), signature=_bleu_signature()),
+        edit=TextScore(value=_edit(original, candidate), signature=_edit_signature()),
+        lcs=TextScore(value=_lcs(original, candidate), signature="lcs|version:1|unit:char|norm:strip"),
+        exact=original == candidate,
+    )
+
+
+def _bleu(original: str, candidate: str) -> float:
+    # A metric object keeps state between calls; a new one costs a tenth of a millisecond.
+    metric = _new_bleu()
+    score = metric.sentence_score(" ".join(candidate.split()), [" ".join(original.split())])
+    return _clamp(float(score.score) / 100.0)
+
+
+def _new_bleu() -> BLEU:
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(tokenize="none", smooth_method="exp", effective_order=True)
+
+
+@lru_cache(maxsize=1)
+def _bleu_signature() -> str:
+    metric = _new_bleu()
+    metric.sentence_score("a", ["a"])  # the signature exists only after a first score
+    return f"BLEU|{metric.get_signature()}"
+
+
+def _edit(original: str, candidate: str) -> float:
+    from rapidfuzz.distance import Levenshtein
+
+    original, candidate = original[:EDIT_LIMIT], candidate[:EDIT_LIMIT]
+    length = len(original)
+    # A text at least twice as long differs by at least the original's length.
+    if length == 0 or len(candidate) >= 2 * length:
+        return 0.0
+    return _clamp(1.0 - Levenshtein.distance(original, candidate) / length)
+
+
+@lru_cache(maxsize=1)
+def _edit_signature() -> str:
+    version = importlib.metadata.version("rapidfuzz")
+    return f"edit|levenshtein|unit:char|norm:strip|first:{EDIT_LIMIT}|rapidfuzz:{version}"
+
+
+def _lcs(original: str, candidate: str) -> float:
+    if not original:
+        return 0.0
+    return longest_common_substring(original, candidate) / len(original)
+
+
+def _clamp(value: float) -> float:
+    return min(1.0, max(0.0, value))
