@@ -1,1 +1,30 @@
-"""Room of the package; see ARCHITECTURE.md."""
+"""From evidence to verdicts, and from verdicts to rates with intervals.
+
+The room sees finished records and thresholds. It runs nothing, reads nothing, and prints nothing.
+"""
+
+from __future__ import annotations
+
+from pytest_funcmem.verdict.rates import (
+    LanguageSummary,
+    Rates,
+    RunDecision,
+    Summary,
+    exit_decision,
+    rate,
+    summarise,
+)
+from pytest_funcmem.verdict.rules import broken, decide, exchanged
+
+__all__ = [
+    "LanguageSummary",
+    "Rates",
+    "RunDecision",
+    "Summary",
+    "broken",
+    "decide",
+    "exchanged",
+    "exit_decision",
+    "rate",
+    "summarise",
+]

@@ -1,0 +1,221 @@
+"""Counts, rates with Clopper-Pearson intervals, the noise floor, and whether a run may exit 0.
+
+A rate's denominator is the functions decided, by execution or by text alone; inconclusive functions and
+errors are counted beside it and never inside it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from pytest_funcmem.core.records import LANGUAGES, AuditRecord, Language, Rate, Verdict, VerdictKind
+from pytest_funcmem.verdict.rules import exchanged
+
+__all__ = [
+    "NO_JUDGE",
+    "LanguageSummary",
+    "Rates",
+    "RunDecision",
+    "Summary",
+    "exit_decision",
+    "rate",
+    "summarise",
+]
+
+NO_JUDGE = "no judge filtered these functions"
+"""What stands beside rates over functions that may be trivial or boilerplate."""
+
+KINDS: tuple[VerdictKind, ...] = get_args(VerdictKind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """The leak rates of a set of functions.
+
+    Attributes:
+        functional: Share of ``functional`` verdicts.
+        verbatim: Share of ``verbatim`` verdicts.
+        leaks: Share of both together.
+    """
+
+    functional: Rate
+    verbatim: Rate
+    leaks: Rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageSummary:
+    """The functions of one language: counts by verdict, their rates and noise floor."""
+
+    language: Language
+    counts: Mapping[VerdictKind, int]
+    rates: Rates
+    noise_floor: Rates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """All that is said about a run as a whole.
+
+    Attributes:
+        counts: Functions by verdict, every verdict named, in the order of the contract.
+        rates: Leak rates over all languages.
+        noise_floor: The same rates by the same rule with target and reference exchanged.
+        conclusive: Share of all functions, errors included, that were decided.
+        reasons: Inconclusive functions by reason code, most frequent first.
+        languages: The same by language, in the fixed order of languages; only those that occur.
+        note: What a reader of the rates must know.
+    """
+
+    counts: Mapping[VerdictKind, int]
+    rates: Rates
+    noise_floor: Rates
+    conclusive: Rate
+    reasons: Mapping[str, int]
+    languages: tuple[LanguageSummary, ...]
+    note: str = NO_JUDGE
+
+    @property
+    def functions(self) -> int:
+        """Number of functions, whatever became of them."""
+        return sum(self.counts.values())
+
+    @property
+    def decided(self) -> int:
+        """Number of functions that were decided."""
+        return self.conclusive.numerator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDecision:
+    """Whether a run may exit 0.
+
+    Attributes:
+        exit_code: 0 clean, 1 leaks or errors, 6 too little was conclusive to decide.
+        reason: Why, in one sentence with its numbers.
+    """
+
+    exit_code: int
+    reason: str
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the run may exit 0."""
+        return self.exit_code == 0
+
+
+def rate(numerator: int, denominator: int, *, confidence: float = 0.95) -> Rate:
+    """Make a share with its two-sided Clopper-Pearson interval (Clopper and Pearson, 1934).
+
+    Args:
+        numerator: Functions counted.
+        denominator: Functions decided.
+        confidence: Two-sided confidence of the interval.
+
+    Raises:
+        ValueError: The counts are negative, or more are counted than there are.
+    """
+    if not 0 <= numerator <= denominator:
+        raise ValueError(f"a rate needs 0 <= numerator <= denominator, not {numerator} of {denominator}")
+    # scipy.special gives the beta quantiles without the second that importing scipy.stats takes.
+    from scipy.special import betaincinv
+
+    tail = (1.0 - confidence) / 2.0
+    low, high = 0.0, 1.0
+    if numerator > 0:
+        low = float(betaincinv(numerator, denominator - numerator + 1, tail))
+    if numerator < denominator:
+        high = float(betaincinv(numerator + 1, denominator - numerator, 1.0 - tail))
+    return Rate(
+        numerator=numerator,
+        denominator=denominator,
+        value=numerator / denominator if denominator else None,
+        low=low,
+        high=high,
+        confidence=confidence,
+    )
+
+
+def summarise(records: Sequence[AuditRecord], *, tau_func: float = 0.8, tau_text: float = 0.75) -> Summary:
+    """Count verdicts and compute rates. The order of the records does not matter.
+
+    Args:
+        records: Finished records.
+        tau_func: Threshold the verdicts were made with, for the noise floor.
+        tau_text: Threshold the verdicts were made with, for the noise floor.
+    """
+    verdicts = [record.verdict for record in records]
+    swapped = [exchanged(record, tau_func=tau_func, tau_text=tau_text) for record in records]
+    languages = []
+    for language in LANGUAGES:
+        chosen = [index for index, record in enumerate(records) if record.function.language == language]
+        if chosen:
+            own = [verdicts[index] for index in chosen]
+            languages.append(
+                LanguageSummary(
+                    language=language,
+                    counts=_counts(own),
+                    rates=_rates(own),
+                    noise_floor=_rates([swapped[index] for index in chosen]),
+                )
+            )
+    reasons = Counter(
+        verdict.reason.partition(":")[0] for verdict in verdicts if verdict.kind == "inconclusive"
+    )
+    return Summary(
+        counts=_counts(verdicts),
+        rates=_rates(verdicts),
+        noise_floor=_rates(swapped),
+        conclusive=rate(sum(verdict.is_decided for verdict in verdicts), len(verdicts)),
+        reasons=dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
+        languages=tuple(languages),
+    )
+
+
+def exit_decision(summary: Summary, *, min_conclusive: float) -> RunDecision:
+    """Decide whether a run may exit 0.
+
+    Args:
+        summary: The run's summary.
+        min_conclusive: Smallest share of functions that must be decided, in [0, 1].
+
+    Returns:
+        Exit code 1 on any leak or error; else 6 if nothing, or less than the wanted share, was decided;
+        else 0.
+    """
+    leaks, errors = summary.rates.leaks.numerator, summary.counts["error"]
+    if leaks or errors:
+        return RunDecision(exit_code=1, reason=f"{_count(leaks, 'leak')} and {_count(errors, 'error')}")
+    decided, total = summary.conclusive.numerator, summary.conclusive.denominator
+    if decided == 0:
+        return RunDecision(exit_code=6, reason=f"none of {_count(total, 'function')} could be decided")
+    if decided / total < min_conclusive:
+        return RunDecision(
+            exit_code=6,
+            reason=f"only {decided} of {_count(total, 'function')} could be decided ({decided / total:.1%});"
+            f" at least {min_conclusive:.1%} is wanted",
+        )
+    return RunDecision(exit_code=0, reason=f"{decided} of {_count(total, 'function')} decided, no leak")
+
+
+def _counts(verdicts: Iterable[Verdict]) -> dict[VerdictKind, int]:
+    found = Counter(verdict.kind for verdict in verdicts)
+    return {kind: found[kind] for kind in KINDS}
+
+
+def _rates(verdicts: Sequence[Verdict]) -> Rates:
+    decided = sum(verdict.is_decided for verdict in verdicts)
+    functional = sum(verdict.kind == "functional" for verdict in verdicts)
+    verbatim = sum(verdict.kind == "verbatim" for verdict in verdicts)
+    return Rates(
+        functional=rate(functional, decided),
+        verbatim=rate(verbatim, decided),
+        leaks=rate(functional + verbatim, decided),
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
