@@ -1,0 +1,340 @@
+"""Run a program on input states inside a sandbox and read back what it did.
+
+A program is a whole source file with one function in it: the original's file, or the same file with a
+candidate in the original's place. Everything that comes back from a sandbox is hostile data: it is bounded,
+checked by hand and never trusted further than a record's own fields. This module does not know how input
+states are found, nor what is expected of them; expected outputs never pass through it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast
+
+from pytest_funcmem.core.errors import UsageError
+from pytest_funcmem.core.protocols import Limits, Sandbox, SandboxResult, SandboxTask
+from pytest_funcmem.core.records import (
+    ExecutionOutcome,
+    InputState,
+    Language,
+    OutputState,
+    Scaffold,
+    SourceFunction,
+)
+from pytest_funcmem.harness.values import is_encoding, is_text
+
+__all__ = [
+    "PROGRAMS",
+    "Execution",
+    "Program",
+    "SkippedStatement",
+    "execute",
+    "original_program",
+    "spliced_program",
+]
+
+PROGRAMS: Mapping[str, Path] = MappingProxyType(
+    {"python": Path(__file__).parent / "runner" / "python_runner.py"}
+)
+"""Programs that a sandbox must be made with, by name."""
+
+LOAD_TIMEOUT_S = 5.0
+"""Seconds that all top-level statements of a file may take together."""
+
+_RECORD_BYTES = 16 * 1024 * 1024
+_TASK_OUTCOMES: Mapping[str, ExecutionOutcome] = MappingProxyType(
+    {"timeout": "timeout", "memory": "memory", "signal": "signal", "refused": "refused", "ended": "missing"}
+)
+_STATE_OUTCOMES = frozenset({"timeout", "memory", "signal", "refused", "missing"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A source file with the function to call.
+
+    Attributes:
+        text: The whole file.
+        qualname: ``Type.method`` or ``function``.
+        line: Line of the function's signature in ``text``, counted from 1.
+        language: Language of the file.
+        prelude: Source executed in the module's namespace before the file.
+    """
+
+    text: str
+    qualname: str
+    line: int
+    language: Language
+    prelude: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedStatement:
+    """A top-level statement of the file that could not be executed.
+
+    Attributes:
+        index: Position among the file's top-level statements; -1 for text that does not parse.
+        line: First line of the statement, counted from 1.
+        names: Names that it would have bound.
+        error: Type of the exception.
+        message: Its message.
+    """
+
+    index: int
+    line: int
+    names: tuple[str, ...]
+    error: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What became of a program on a sequence of input states.
+
+    Attributes:
+        outputs: One output state per input state, in order.
+        loaded: Whether the function could be loaded. If not, every outcome is ``unloadable``.
+        load_detail: For people: why it could not be loaded, or what was left out to load it.
+        skipped: Top-level statements that failed.
+        executable_lines: Lines of the function that can be executed, relative to its signature's line;
+            without the signature and the docstring.
+        state_seconds: Wall-clock seconds of each state; 0 where it did not run.
+        sandbox_seconds: Wall-clock seconds of the whole task in the sandbox.
+    """
+
+    outputs: tuple[OutputState, ...]
+    loaded: bool
+    load_detail: str
+    skipped: tuple[SkippedStatement, ...]
+    executable_lines: tuple[int, ...]
+    state_seconds: tuple[float, ...]
+    sandbox_seconds: float
+
+
+def original_program(function: SourceFunction, scaffold: Scaffold) -> Program:
+    """The original in its own file."""
+    return Program(
+        text=function.text,
+        qualname=function.qualname,
+        line=function.line,
+        language=function.language,
+        prelude=scaffold.prelude,
+    )
+
+
+def spliced_program(function: SourceFunction, scaffold: Scaffold, code: str) -> Program:
+    """The original's file with other code from its signature to its end; decorators stay.
+
+    Args:
+        function: The original.
+        scaffold: The same as for the original.
+        code: Signature and body, indented as the original is (its first line without the indentation that
+            stands before the original's signature).
+    """
+    return Program(
+        text=function.text[: function.signature_start] + code + function.text[function.end :],
+        qualname=function.qualname,
+        line=function.line,
+        language=function.language,
+        prelude=scaffold.prelude,
+    )
+
+
+def execute(
+    sandbox: Sandbox,
+    program: Program,
+    states: Sequence[InputState],
+    *,
+    coverage: bool,
+    state_timeout_s: float,
+    limits: Limits | None = None,
+) -> Execution:
+    """Run a program on input states, each in a fresh process that has just loaded the file.
+
+    Args:
+        sandbox: An open sandbox that was made with ``PROGRAMS``.
+        program: What to run.
+        states: Input states, in order.
+        coverage: Whether to record the executed lines of the function.
+        state_timeout_s: Wall-clock seconds for one state.
+        limits: Limits of the whole task; by default wide enough for every state to run out of its time.
+
+    Raises:
+        UsageError: There is no program for the language.
+        SandboxError: The sandbox failed; nothing is known about the program.
+    """
+    if program.language not in PROGRAMS:
+        raise UsageError(
+            f"Functions in {program.language} cannot be executed.", expected="one of " + ", ".join(PROGRAMS)
+        )
+    if limits is None:
+        limits = Limits(wall_s=LOAD_TIMEOUT_S + 1.0 + len(states) * (state_timeout_s + 0.1))
+    payload = {
+        "text": program.text,
+        "qualname": program.qualname,
+        "line": program.line,
+        "prelude": program.prelude,
+        "states": [dataclasses.asdict(state) for state in states],
+        "coverage": coverage,
+        "state_timeout_s": state_timeout_s,
+        "load_timeout_s": min(LOAD_TIMEOUT_S, limits.wall_s),
+        "record_bytes": max(4096, min(_RECORD_BYTES, limits.output_bytes // max(1, len(states)))),
+    }
+    result = sandbox.run(
+        SandboxTask(program=program.language, payload=json.dumps(payload).encode("ascii"), limits=limits)
+    )
+    return _read(result, len(states))
+
+
+def _read(result: SandboxResult, count: int) -> Execution:
+    """Turn the records of a task into an execution; whatever is not as it should be counts as missing."""
+    load: Mapping[str, Any] | None = None
+    outputs: dict[int, OutputState] = {}
+    seconds: dict[int, float] = {}
+    for record in result.records:
+        head, _, body = record.partition(b"\n")
+        header = _json_object(head)
+        if header is None:
+            continue
+        kind, index = header.get("kind"), header.get("index")
+        if kind == "load" and load is None:
+            load = header
+        elif kind == "state" and type(index) is int and 0 <= index < count and index not in outputs:
+            outputs[index] = _state_output(header, body)
+            spent = header.get("seconds")
+            if isinstance(spent, float) and math.isfinite(spent) and spent >= 0:
+                seconds[index] = spent
+    loaded = load is not None and load.get("loaded") is True
+    detail = f"loading did not end ({result.outcome})" if load is None else _short_text(load.get("detail"))
+    rest = OutputState(
+        outcome=_TASK_OUTCOMES[result.outcome] if loaded else "unloadable",
+        detail="" if loaded else detail,
+    )
+    return Execution(
+        outputs=tuple(outputs.get(index, rest) if loaded else rest for index in range(count)),
+        loaded=loaded,
+        load_detail=detail,
+        skipped=_skipped(load.get("skipped")) if load is not None else (),
+        executable_lines=_lines(load.get("executable_lines")) or () if load is not None else (),
+        state_seconds=tuple(seconds.get(index, 0.0) for index in range(count)),
+        sandbox_seconds=result.seconds,
+    )
+
+
+def _state_output(header: Mapping[str, Any], body: bytes) -> OutputState:
+    outcome = header.get("outcome")
+    detail = _short_text(header.get("detail"))
+    if outcome in _STATE_OUTCOMES:
+        return OutputState(outcome=outcome, detail=detail)
+    fields = _json_object(body)
+    output = None if outcome != "recorded" or fields is None else _checked_output(fields)
+    return output or OutputState(outcome="missing", detail="the record that came back is damaged")
+
+
+def _checked_output(fields: Mapping[str, Any]) -> OutputState | None:
+    """The output state that a record describes, or None if anything in it is not as the runner writes it."""
+    outcome, exception = fields.get("outcome"), fields.get("exception")
+    calls, lines = fields.get("calls"), _lines(fields.get("lines"))
+    texts = [fields.get(name) for name in ("stdout", "stderr", "detail")]
+    mappings = [fields.get(name) for name in ("arguments", "module_globals", "files")]
+    if outcome not in ("returned", "raised") or (outcome == "raised") != (exception is not None):
+        return None
+    if exception is not None and not _is_exception(exception):
+        return None
+    if not isinstance(calls, list) or not all(_is_call(call) for call in calls) or lines is None:
+        return None
+    if not all(is_text(text) for text in texts) or not all(_is_encoding_mapping(item) for item in mappings):
+        return None
+    if not is_encoding(fields.get("value")) or not is_encoding(fields.get("receiver")):
+        return None
+    stdout, stderr, detail = cast("list[str]", texts)
+    arguments, module_globals, files = cast("list[dict[str, Any]]", mappings)
+    return OutputState(
+        outcome=outcome,
+        value=fields.get("value"),
+        exception=exception,
+        calls=tuple(calls),
+        receiver=fields.get("receiver"),
+        arguments=arguments,
+        module_globals=module_globals,
+        stdout=stdout,
+        stderr=stderr,
+        files=files,
+        lines=lines,
+        detail=detail,
+    )
+
+
+def _is_exception(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"type", "message", "own", "authored", "origin"}
+        and is_text(value["type"])
+        and is_text(value["message"])
+        and isinstance(value["own"], bool)
+        and isinstance(value["authored"], bool)
+        and value["origin"] in ("function", "file", "library", "scaffold")
+    )
+
+
+def _is_call(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"path", "arguments", "keywords", "answer"}
+        and is_text(value["path"])
+        and isinstance(value["arguments"], list)
+        and all(is_encoding(item) for item in value["arguments"])
+        and _is_encoding_mapping(value["keywords"])
+        and is_encoding(value["answer"])
+    )
+
+
+def _is_encoding_mapping(value: object) -> bool:
+    return isinstance(value, dict) and all(is_text(key) and is_encoding(item) for key, item in value.items())
+
+
+def _json_object(data: bytes) -> dict[str, Any] | None:
+    if len(data) > _RECORD_BYTES:
+        return None
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError, MemoryError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _lines(value: object) -> tuple[int, ...] | None:
+    if not isinstance(value, list) or not all(type(item) is int and 0 <= item < 1_000_000 for item in value):
+        return None
+    return tuple(sorted(set(value)))
+
+
+def _skipped(value: object) -> tuple[SkippedStatement, ...]:
+    found: list[SkippedStatement] = []
+    for item in value if isinstance(value, list) else []:
+        if (
+            not isinstance(item, dict)
+            or type(item.get("index")) is not int
+            or type(item.get("line")) is not int
+        ):
+            continue
+        names = item.get("names")
+        found.append(
+            SkippedStatement(
+                index=item["index"],
+                line=item["line"],
+                names=tuple(name for name in names if is_text(name)) if isinstance(names, list) else (),
+                error=_short_text(item.get("error")),
+                message=_short_text(item.get("message")),
+            )
+        )
+    return tuple(found)
+
+
+def _short_text(value: object) -> str:
+    return value[:2000] if isinstance(value, str) and is_text(value) else ""
