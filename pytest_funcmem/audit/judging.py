@@ -1,0 +1,243 @@
+"""From a function, its harness and two completions to a record: run, compare, decide."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_funcmem.audit.events import Counters
+from pytest_funcmem.audit.generation import Generated
+from pytest_funcmem.audit.keys import execution_key, harness_key
+from pytest_funcmem.core.digests import digest
+from pytest_funcmem.core.options import Settings
+from pytest_funcmem.core.protocols import Builder, LanguageFrontend, Sandbox, Store
+from pytest_funcmem.core.records import (
+    AuditRecord,
+    Candidate,
+    Harness,
+    Inconclusive,
+    ModelIdentity,
+    OutputState,
+    Prompt,
+    Side,
+    SourceFunction,
+    StateComparison,
+    Verdict,
+)
+from pytest_funcmem.harness.execution import execute, spliced_program
+from pytest_funcmem.harness.outputs import same_output
+from pytest_funcmem.metrics.text import text_similarity
+from pytest_funcmem.store.codec import decode, encode
+from pytest_funcmem.verdict.rules import decide
+
+__all__ = ["Built", "build_harness", "error_record", "judge"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """A harness (or why there is none), its digest, how long it took, and whether it was reused."""
+
+    harness: Harness | Inconclusive
+    sha256: str | None
+    seconds: float
+    reused: bool
+
+
+def build_harness(
+    function: SourceFunction,
+    builder: Builder | None,
+    sandbox: Sandbox,
+    *,
+    world: Any,
+    store: Store,
+    settings: Settings,
+    counters: Counters,
+) -> Built:
+    """Take the harness of a function out of the store, or build it and store it.
+
+    Args:
+        builder: None where no builder serves this language.
+        world: What of the sandbox can change an output.
+
+    Raises:
+        SandboxError: The sandbox failed.
+        StoreError: The harness could not be stored.
+    """
+    if builder is None:
+        return Built(
+            harness=Inconclusive(
+                reason="language", detail=f"no builder makes harnesses for {function.language} yet"
+            ),
+            sha256=None,
+            seconds=0.0,
+            reused=False,
+        )
+    key = harness_key(function, f"{builder.name}/{builder.version}", settings, world=world)
+    found = store.get("harness", key)
+    if found is not None:
+        counters.harnesses_reused += 1
+        stored: Harness | Inconclusive = decode(Harness | Inconclusive, found)
+        return Built(harness=stored, sha256=_sha256(stored), seconds=0.0, reused=True)
+    began = time.monotonic()
+    harness = builder.build(function, sandbox, seed=settings.seed)
+    seconds = time.monotonic() - began
+    counters.harnesses_built += 1
+    if not (isinstance(harness, Inconclusive) and harness.reason == "budget"):
+        # What ran out of time may succeed on a quieter machine; all else would come out the same.
+        store.put("harness", key, encode(harness))
+    return Built(harness=harness, sha256=_sha256(harness), seconds=seconds, reused=False)
+
+
+def _sha256(harness: Harness | Inconclusive) -> str | None:
+    return digest(encode(harness)) if isinstance(harness, Harness) else None
+
+
+def judge(
+    function: SourceFunction,
+    prompt: Prompt,
+    built: Built,
+    target: tuple[ModelIdentity, Generated],
+    reference: tuple[ModelIdentity, Generated],
+    sandbox: Sandbox,
+    frontend: LanguageFrontend,
+    *,
+    world: Any,
+    store: Store,
+    settings: Settings,
+    counters: Counters,
+) -> AuditRecord:
+    """Run both candidates on the harness, compare, and decide.
+
+    Raises:
+        SandboxError: The sandbox failed.
+        StoreError: Output states could not be stored.
+    """
+    began = time.monotonic()
+    harness = built.harness if isinstance(built.harness, Harness) else None
+    sides: list[Side] = []
+    runs: list[tuple[OutputState, ...] | None] = []
+    for identity, generated in (target, reference):
+        candidate = frontend.candidate(function, generated.completion.text)
+        outputs = None
+        if harness is not None and candidate.code is not None:
+            outputs = _run(function, candidate.code, harness, built.sha256 or "", sandbox, world, store, counters)
+            if outputs and all(output.outcome == "unloadable" for output in outputs):
+                candidate = _uncompiled(candidate, outputs[0].detail)
+        matches = _matches(harness, outputs, settings)
+        sides.append(
+            Side(
+                model=identity,
+                completion=generated.completion,
+                candidate=candidate,
+                similarity=text_similarity(
+                    function.body,
+                    generated.completion.text if candidate.status == "unparsed" else candidate.body,
+                ),
+                func=None if harness is None else sum(matches) / len(harness.states),
+                matches=None if harness is None else sum(matches),
+                outcomes=dict(sorted(Counter(output.outcome for output in outputs or ()).items())),
+            )
+        )
+        runs.append(outputs)
+    verdict = decide(
+        sides[0],
+        sides[1],
+        built.harness,
+        tau_func=settings.tau_func,
+        tau_text=settings.tau_text,
+    )
+    generated_seconds = target[1].seconds + reference[1].seconds
+    reused = []
+    if target[1].reused and reference[1].reused:
+        reused.append("generate")
+    if built.reused:
+        reused.append("build")
+    return AuditRecord(
+        function=function,
+        verdict=verdict,
+        prompt=prompt,
+        target=sides[0],
+        reference=sides[1],
+        harness=built.harness,
+        harness_sha256=built.sha256,
+        comparisons=() if harness is None else _compare(harness, runs[0], runs[1], settings),
+        seconds={
+            "generate": generated_seconds,
+            "build": built.seconds,
+            "run": time.monotonic() - began,
+        },
+        reused=tuple(reused),
+    )
+
+
+def error_record(function: SourceFunction, reason: str) -> AuditRecord:
+    """The record of a function whose audit broke."""
+    return AuditRecord(function=function, verdict=Verdict(kind="error", reason=reason))
+
+
+def _run(
+    function: SourceFunction,
+    code: str,
+    harness: Harness,
+    harness_sha256: str,
+    sandbox: Sandbox,
+    world: Any,
+    store: Store,
+    counters: Counters,
+) -> tuple[OutputState, ...]:
+    key = execution_key(harness_sha256, code, world=world)
+    found = store.get("execution", key)
+    if found is not None:
+        counters.candidates_reused += 1
+        return tuple(decode(OutputState, item) for item in found)
+    execution = execute(
+        sandbox,
+        spliced_program(function, harness.scaffold, code),
+        harness.states,
+        coverage=False,
+        state_timeout_s=harness.state_timeout_s,
+    )
+    counters.candidates_run += 1
+    store.put("execution", key, [encode(output) for output in execution.outputs])
+    return execution.outputs
+
+
+def _uncompiled(candidate: Candidate, detail: str) -> Candidate:
+    return Candidate(status="uncompiled", body=candidate.body, code=candidate.code, detail=detail)
+
+
+def _matches(
+    harness: Harness | None, outputs: Sequence[OutputState] | None, settings: Settings
+) -> tuple[bool, ...]:
+    if harness is None:
+        return ()
+    if outputs is None:
+        return (False,) * len(harness.states)
+    return tuple(
+        same_output(expected, output, float_tolerance=settings.float_tolerance)
+        for expected, output in zip(harness.expected, outputs, strict=True)
+    )
+
+
+def _compare(
+    harness: Harness,
+    target: Sequence[OutputState] | None,
+    reference: Sequence[OutputState] | None,
+    settings: Settings,
+) -> tuple[StateComparison, ...]:
+    target_matches = _matches(harness, target, settings)
+    reference_matches = _matches(harness, reference, settings)
+    return tuple(
+        StateComparison(
+            state=state,
+            original=harness.expected[number],
+            target=None if target is None else target[number],
+            reference=None if reference is None else reference[number],
+            target_matches=target_matches[number],
+            reference_matches=reference_matches[number],
+        )
+        for number, state in enumerate(harness.states)
+    )

@@ -1,0 +1,270 @@
+"""An audit as a pipeline: model batches, harness building and sandbox runs overlap, bounded.
+
+One thread generates (the target first, then the reference, so that only one model is in memory); a pool of
+threads, one per sandbox worker, builds harnesses and judges. Every finished piece is in the store before what
+needs it starts, so a killed audit goes on from there. A record is asked for by its function and waited for.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from pytest_funcmem.audit.events import Counters, Event, Listener, Stage
+from pytest_funcmem.audit.generation import Generated, complete_plan, cut_prompts
+from pytest_funcmem.audit.judging import Built, build_harness, error_record, judge
+from pytest_funcmem.audit.workers import WorkerPool
+from pytest_funcmem.core.errors import FuncmemError
+from pytest_funcmem.core.options import Settings
+from pytest_funcmem.core.protocols import Builder, LanguageFrontend, Model, Sandbox, Store
+from pytest_funcmem.core.records import AuditRecord, Json, ModelIdentity, Prompt, SourceFunction
+from pytest_funcmem.core.registry import load
+
+__all__ = ["Audit"]
+
+logger = logging.getLogger(__name__)
+
+JUDGE, BUILD = 0, 1  # urgency: what can be decided now goes before what is decided later
+
+
+class _Work:
+    """All that is known so far about one selected function."""
+
+    __slots__ = ("built", "failed", "order", "record", "reference", "target")
+
+    def __init__(self, order: int) -> None:
+        self.order = order
+        self.target: Generated | None = None
+        self.reference: Generated | None = None
+        self.built: Built | None = None
+        self.record: Future[AuditRecord] = Future()
+        self.failed = False
+
+    @property
+    def ready(self) -> bool:
+        return self.target is not None and self.reference is not None and self.built is not None
+
+
+class Audit:
+    """One audit: two models, one sandbox, one plan.
+
+    Args:
+        settings: Of the audit.
+        functions: All collected functions, in order; the plan is made over all of them.
+        target: Opens the target model. Called in the generating thread.
+        reference: Opens the reference model.
+        sandbox: Opened when the first task needs it.
+        builders: The builder by language; languages that are absent are inconclusive.
+        store: Where finished pieces are kept.
+        world: What of the sandbox can change an output, for keys.
+        listener: Told of progress.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        functions: Sequence[SourceFunction],
+        *,
+        target: Callable[[], Model],
+        reference: Callable[[], Model],
+        sandbox: Sandbox,
+        builders: Mapping[str, Builder],
+        store: Store,
+        world: Any,
+        listener: Listener,
+    ) -> None:
+        self.settings = settings
+        self.functions = tuple(functions)
+        self.counters = Counters()
+        self.identities: dict[str, ModelIdentity] = {}
+        self._open_target = target
+        self._open_reference = reference
+        self._sandbox = sandbox
+        self._builders = builders
+        self._store = store
+        self._world = world
+        self._listener = listener
+        self._frontends: dict[str, LanguageFrontend] = {}
+        self._works: dict[int, _Work] = {}
+        self._positions = {function.key: number for number, function in enumerate(self.functions)}
+        self._prompts: tuple[Prompt, ...] = ()
+        self._lock = threading.RLock()
+        self._cancelled = threading.Event()
+        self._began: dict[str, float] = {}
+        self._done: dict[str, int] = {"build": 0, "run": 0}
+        self._pool: WorkerPool | None = None
+        self._generator: threading.Thread | None = None
+
+    # ------------------------------------------------------------------------------------------ for users
+
+    def start(self, selected: Sequence[str]) -> None:
+        """Begin to work on the selected functions, given by key."""
+        self._works = {
+            self._positions[key]: _Work(order) for order, key in enumerate(dict.fromkeys(selected))
+        }
+        for name in {self.functions[position].language for position in self._works}:
+            self._frontends[name] = load("language", name)()
+        self._pool = WorkerPool(self._sandbox.workers, name="funcmem-worker")
+        self._began["build"] = self._began["run"] = time.monotonic()
+        for position, work in self._works.items():
+            self._pool.submit(self._guarded(position, self._build), urgency=BUILD, order=work.order)
+        self._generator = threading.Thread(target=self._generate, name="funcmem-generator", daemon=True)
+        self._generator.start()
+
+    def future(self, key: str) -> Future[AuditRecord]:
+        """The record of a selected function, to be waited for."""
+        return self._works[self._positions[key]].record
+
+    def sandbox_identity(self) -> Mapping[str, Json]:
+        """What the sandbox says of itself."""
+        return self._sandbox.identity()
+
+    def close(self) -> None:
+        """Stop: what is running is cut off, what is finished is in the store. May be called twice."""
+        self._cancelled.set()
+        if self._pool is not None:
+            self._pool.close()
+        self._sandbox.close()
+        if self._pool is not None:
+            self._pool.join(timeout_s=5.0)
+        if self._generator is not None:
+            self._generator.join(timeout=5.0)
+
+    # ----------------------------------------------------------------------------------------- generating
+
+    def _generate(self) -> None:
+        try:
+            self._complete_both()
+        except FuncmemError as error:
+            self._fail_all(str(error))
+        except Exception as error:
+            logger.exception("generation failed")
+            self._fail_all(f"internal error while generating: {type(error).__name__}: {error}")
+
+    def _complete_both(self) -> None:
+        for side, opener in (("target", self._open_target), ("reference", self._open_reference)):
+            if self._cancelled.is_set():
+                return
+            model = opener()
+            try:
+                self.identities[side] = model.identity
+                if side == "target":
+                    self._prompts = cut_prompts(
+                        self.functions, model, self._store, self.settings, self._tell
+                    )
+                complete_plan(
+                    "target" if side == "target" else "reference",
+                    model,
+                    self.functions,
+                    self._prompts,
+                    frozenset(self._works),
+                    store=self._store,
+                    settings=self.settings,
+                    counters=self.counters,
+                    listener=self._tell,
+                    cancelled=self._cancelled,
+                    deliver=lambda position, generated, side=side: self._deliver(position, side, generated),
+                )
+            finally:
+                self.identities[side] = model.identity
+                model.close()
+
+    def _deliver(self, position: int, side: str, generated: Generated) -> None:
+        with self._lock:
+            setattr(self._works[position], side, generated)
+            self._judge_if_ready(position)
+
+    # ------------------------------------------------------------------------------- building and judging
+
+    def _build(self, position: int) -> None:
+        function = self.functions[position]
+        built = build_harness(
+            function,
+            self._builders.get(function.language),
+            self._sandbox,
+            world=self._world,
+            store=self._store,
+            settings=self.settings,
+            counters=self.counters,
+        )
+        with self._lock:
+            self._works[position].built = built
+            self._count("build", function.key)
+            self._judge_if_ready(position)
+
+    def _judge_if_ready(self, position: int) -> None:
+        work = self._works[position]
+        if work.ready and not work.failed and self._pool is not None and not self._cancelled.is_set():
+            self._pool.submit(self._guarded(position, self._judge), urgency=JUDGE, order=work.order)
+
+    def _judge(self, position: int) -> None:
+        work = self._works[position]
+        function = self.functions[position]
+        if work.built is None or work.target is None or work.reference is None:
+            raise AssertionError("judged before it was ready")
+        record = judge(
+            function,
+            self._prompts[position],
+            work.built,
+            (self.identities["target"], work.target),
+            (self.identities["reference"], work.reference),
+            self._sandbox,
+            self._frontends[function.language],
+            world=self._world,
+            store=self._store,
+            settings=self.settings,
+            counters=self.counters,
+        )
+        with self._lock:
+            self._count("run", function.key)
+            self._finish(position, record)
+
+    # --------------------------------------------------------------------------------------------- ending
+
+    def _guarded(self, position: int, step: Callable[[int], None]) -> Callable[[], None]:
+        def piece() -> None:
+            if self._cancelled.is_set() or self._works[position].failed:
+                return
+            try:
+                step(position)
+            except FuncmemError as error:
+                self._fail(position, str(error))
+            except Exception as error:
+                logger.exception("auditing %s failed", self.functions[position].key)
+                self._fail(position, f"internal error: {type(error).__name__}: {error}")
+
+        return piece
+
+    def _fail(self, position: int, reason: str) -> None:
+        with self._lock:
+            self._works[position].failed = True
+            self._finish(position, error_record(self.functions[position], reason))
+
+    def _fail_all(self, reason: str) -> None:
+        for position in self._works:
+            self._fail(position, reason)
+
+    def _finish(self, position: int, record: AuditRecord) -> None:
+        future = self._works[position].record
+        if not future.done():
+            future.set_result(record)
+
+    def _count(self, stage: Stage, detail: str) -> None:
+        self._done[stage] += 1
+        self._tell(
+            Event(
+                stage=stage,
+                done=self._done[stage],
+                total=len(self._works),
+                seconds=time.monotonic() - self._began[stage],
+                detail=detail,
+            )
+        )
+
+    def _tell(self, event: Event) -> None:
+        with self._lock:
+            self._listener(event)

@@ -1,0 +1,155 @@
+"""The ``funcmem`` command: what is not a pytest run of one's own project.
+
+``funcmem audit PATH`` starts pytest itself, with its own root and ini file, so that nothing of an untrusted
+tree configures the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_funcmem import __version__
+from pytest_funcmem.core.errors import FuncmemError, SourceError
+from pytest_funcmem.core.options import Settings
+
+__all__ = ["main"]
+
+USAGE_EXIT = 4
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: Arguments after the program's name; those of the process by default.
+
+    Returns:
+        The exit code: 0 done, 4 usage; for ``audit`` pytest's own.
+    """
+    parser = _parser()
+    options, rest = parser.parse_known_args(arguments)
+    if rest and options.command != "audit":
+        parser.error("unrecognized arguments: " + " ".join(rest))
+    try:
+        match options.command:
+            case "audit":
+                return _audit(Path(options.path), rest)
+            case "prompts":
+                return _prompts(options)
+            case "images":
+                return _build_images(options)
+            case _:
+                parser.print_help()
+                return USAGE_EXIT
+    except FuncmemError as error:
+        sys.stderr.write(f"funcmem: {error}\n")
+        return USAGE_EXIT
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="funcmem", description="Audit code language models for functional memorization."
+    )
+    parser.add_argument("--version", action="version", version=f"pytest-funcmem {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    audit = commands.add_parser(
+        "audit",
+        help="audit a tree that is not trusted; other arguments go to pytest",
+        description="Audit PATH with pytest's configuration kept away from it. All other arguments go to pytest.",
+    )
+    audit.add_argument("path", metavar="PATH", help="file, directory or data set")
+    prompts = commands.add_parser(
+        "prompts",
+        help="write the prompts of a source, for a cluster to complete",
+        description="Write one JSON object a line: {function, prompt}. Complete each and give the answers "
+        "back as --funcmem-model=replay:FILE.",
+    )
+    prompts.add_argument("source", metavar="PATH", nargs="+", help="file, directory or data set")
+    prompts.add_argument("--output", "-o", metavar="FILE", default="-", help="where to; - is standard output")
+    prompts.add_argument(
+        "--tokenizer",
+        metavar="SPEC",
+        default=None,
+        help="model whose tokenizer cuts the prompts, as hf:PATH_OR_ID; the named fallback by default",
+    )
+    defaults = Settings()
+    for name in ("min_lines", "max_lines", "prefix_tokens"):
+        flag = "--" + name.replace("_", "-")
+        prompts.add_argument(flag, type=int, default=getattr(defaults, name), metavar="N")
+    images = commands.add_parser("images", help="build the sandbox images")
+    images.add_argument("action", choices=["build"])
+    images.add_argument("--base", metavar="IMAGE", default=None, help="image to build upon")
+    return parser
+
+
+def _audit(path: Path, rest: Sequence[str]) -> int:
+    if not path.exists():
+        raise SourceError("There is nothing to audit at this path.", where=str(path), remedy="Mend the path.")
+    # The store of an untrusted tree could hold made-up results, so it is kept away from the tree.
+    place = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-funcmem" / place
+    cache.mkdir(parents=True, exist_ok=True)
+    ini = cache / "pytest.ini"
+    ini.write_text("[pytest]\naddopts =\n", encoding="utf-8")
+    command = [
+        sys.executable,
+        "-P",  # the working directory may be the tree: nothing is imported from it
+        "-m",
+        "pytest",
+        "-c",
+        str(ini),
+        f"--rootdir={cache}",
+        "--noconftest",
+        f"--funcmem-source={path}",
+    ]
+    if not any(argument.startswith("--funcmem-store") for argument in rest):
+        command.append(f"--funcmem-store={cache / 'store'}")
+    return subprocess.call([*command, *rest])
+
+
+def _prompts(options: argparse.Namespace) -> int:
+    from pytest_funcmem.corpora.sources import read_sources
+    from pytest_funcmem.models.open_model import open_model
+    from pytest_funcmem.models.prompts import FallbackCutter
+    from pytest_funcmem.models.replay_model import write_prompts
+
+    corpus = read_sources(
+        [Path(source) for source in options.source],
+        min_lines=options.min_lines,
+        max_lines=options.max_lines,
+    )
+    if options.tokenizer is None:
+        cutter = FallbackCutter()
+    else:
+        cutter = open_model(options.tokenizer, Settings()).cutter()
+    prompts = [cutter.cut(function, prefix_tokens=options.prefix_tokens) for function in corpus.functions]
+    if options.output == "-":
+        write_prompts(sys.stdout, corpus.functions, prompts)
+    else:
+        with Path(options.output).open("w", encoding="utf-8") as stream:
+            write_prompts(stream, corpus.functions, prompts)
+    sys.stderr.write(f"{len(prompts)} prompts written\n")
+    return 0
+
+
+def _build_images(options: argparse.Namespace) -> int:
+    from pytest_funcmem.sandbox.choice import build_images
+
+    for image in build_images(base=options.base, progress=lambda text: print_progress(text)):
+        sys.stdout.write(f"{image}\n")
+    return 0
+
+
+def print_progress(text: str) -> None:
+    """Show one line of progress on standard error."""
+    sys.stderr.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""One training function as a pytest item: passes, fails with a report, is skipped, or errs."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from _pytest._code.code import ExceptionInfo, ReprFileLocation, TerminalRepr
+from _pytest._io import TerminalWriter
+
+from pytest_funcmem.core.records import AuditRecord, SourceFunction
+
+if TYPE_CHECKING:
+    from pytest_funcmem.plugin.run import AuditRun
+
+__all__ = ["FunctionItem", "Leak", "SourceNode"]
+
+
+class Leak(AssertionError):
+    """The target leaked a function that the reference does not know; carries the record."""
+
+    def __init__(self, record: AuditRecord) -> None:
+        super().__init__(f"{record.verdict.kind}: {record.verdict.reason}")
+        self.record = record
+
+
+class LeakRepr(TerminalRepr):
+    """The failure report, with the one line that pytest's short summary shows."""
+
+    def __init__(self, plain: str, coloured: str, location: ReprFileLocation) -> None:
+        self.plain = plain
+        self.coloured = coloured
+        self.reprcrash = location
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write the report, coloured where the terminal is."""
+        tw.line(self.coloured if tw.hasmarkup else self.plain)
+
+    def __str__(self) -> str:
+        return self.plain
+
+
+class SourceNode(pytest.Collector):
+    """The functions of one source file or data-set row."""
+
+    def __init__(
+        self,
+        name: str,
+        parent: pytest.Collector,
+        *,
+        run: AuditRun,
+        functions: tuple[SourceFunction, ...],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name, parent, **kwargs)
+        self.run = run
+        self.functions = functions
+
+    def collect(self) -> list[pytest.Item]:
+        """One item a function, in the order of the file."""
+        return [
+            FunctionItem.from_parent(
+                self, name=function.key.partition("::")[2], function=function, run=self.run
+            )
+            for function in self.functions
+        ]
+
+
+class FunctionItem(pytest.Item):
+    """The audit of one function.
+
+    Waiting for the record happens in the setup, so that an audit that broke is an ERROR and no FAILURE.
+    """
+
+    def __init__(
+        self, name: str, parent: SourceNode, *, function: SourceFunction, run: AuditRun, **kwargs: Any
+    ) -> None:
+        super().__init__(name, parent, **kwargs)
+        self.function = function
+        self.run = run
+        self.record: AuditRecord | None = None
+        self.add_marker("funcmem")
+
+    def setup(self) -> None:
+        """Wait for the record; an audit that broke is an error here."""
+        self.record = self.run.wait(self.function.key)
+        if self.record.verdict.kind == "error":
+            pytest.fail(self.record.verdict.reason, pytrace=False)
+
+    def runtest(self) -> None:
+        """Assert counterfactual non-memorization."""
+        record = self.record
+        if record is None:
+            raise AssertionError("the item ran without its setup")
+        if record.verdict.kind == "inconclusive":
+            # With the item's own location, the summary names the audited function, not this line.
+            raise pytest.skip.Exception(record.verdict.reason, _use_item_location=True)
+        if record.verdict.is_leak:
+            raise Leak(record)
+
+    def repr_failure(self, excinfo: ExceptionInfo[BaseException], style: Any = None) -> str | TerminalRepr:
+        """The failure report of a leak; pytest's own representation of anything else."""
+        if not isinstance(excinfo.value, Leak):
+            return super().repr_failure(excinfo, style)
+        from pytest_funcmem.reporting.failure_report import failure_report
+
+        record = excinfo.value.record
+        rerun = " ".join(shlex.quote(part) for part in self.run.rerun_command(self))
+        return LeakRepr(
+            failure_report(record, rerun=rerun, color=False),
+            failure_report(record, rerun=rerun, color=True),
+            ReprFileLocation(self.function.path, self.function.line, str(excinfo.value).splitlines()[0]),
+        )
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the function stands: (file, line counted from 0, qualified name)."""
+        return self.path, self.function.line - 1, self.function.qualname

@@ -1,0 +1,276 @@
+"""One audit within a pytest session: its settings, its functions, its pipeline, its reports."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_funcmem.audit.manifest import run_manifest
+from pytest_funcmem.audit.pipeline import Audit
+from pytest_funcmem.core.errors import UsageError
+from pytest_funcmem.core.options import Settings
+from pytest_funcmem.core.protocols import Builder
+from pytest_funcmem.core.records import AuditRecord, SourceFunction
+from pytest_funcmem.core.registry import REGISTRY, load
+from pytest_funcmem.corpora.sources import Corpus, read_sources
+from pytest_funcmem.harness.execution import PROGRAMS, world_of
+from pytest_funcmem.models.open_model import check_spec, named_functions, open_model
+from pytest_funcmem.plugin.item import FunctionItem, SourceNode
+from pytest_funcmem.plugin.options import rerun_flags
+from pytest_funcmem.plugin.progress import Progress
+from pytest_funcmem.sandbox.choice import open_sandbox
+from pytest_funcmem.store.directory_store import DirectoryStore
+from pytest_funcmem.verdict.rates import Summary, summarise
+
+__all__ = ["AuditRun"]
+
+
+class AuditRun:
+    """One audit within a session.
+
+    Args:
+        config: pytest's.
+        settings: Of this audit.
+        audit_file: The audit file it comes from; None where the command line is the audit.
+    """
+
+    def __init__(self, config: pytest.Config, settings: Settings, *, audit_file: Path | None = None) -> None:
+        self.config = config
+        self.settings = settings
+        self.audit_file = audit_file
+        self.items: list[FunctionItem] = []
+        self.unnamed = 0  # functions that a replay file does not name
+        self.started = _now()
+        self.progress = Progress(config)
+        self.reports = tuple(_report(item) for item in settings.report)
+        self._check()
+        self.corpus: Corpus = read_sources(
+            [Path(source) for source in settings.source],
+            min_lines=settings.min_lines,
+            max_lines=settings.max_lines,
+        )
+        self.audit: Audit | None = None
+
+    def _check(self) -> None:
+        settings = self.settings
+        place = str(self.audit_file) if self.audit_file is not None else "command line"
+        if settings.model is None:
+            raise UsageError(
+                "No target model was given.",
+                where=place,
+                remedy="Add --funcmem-model=SPEC (hf:PATH, openai:URL#MODEL or replay:FILE).",
+            )
+        if settings.reference is None:
+            raise UsageError(
+                "No reference model was given.",
+                where=place,
+                expected="a model like the target that never saw the audited functions: without it, "
+                "memorization cannot be told from generalization",
+                remedy="Add --funcmem-reference=SPEC, for instance the checkpoint from before this training data.",
+            )
+        if settings.builder != "local":
+            raise UsageError(
+                f"The builder {settings.builder!r} is not part of this version.",
+                where="--funcmem-builder",
+                expected="local",
+                remedy="Leave the option out.",
+            )
+        if settings.baseline is not None:
+            raise UsageError(
+                "Baselines are not part of this version.",
+                where="--funcmem-baseline",
+                remedy="Leave the option out; accepted leaks can be left out with --deselect NODEID.",
+            )
+        check_spec(settings.model, settings)
+        check_spec(settings.reference, settings)
+
+    # -------------------------------------------------------------------------------------- collecting
+
+    def nodes(self, parent: pytest.Collector) -> list[SourceNode]:
+        """One collector a source file or row, in order."""
+        by_path: dict[str, list[SourceFunction]] = {}
+        for function in self.corpus.functions:
+            by_path.setdefault(function.key.partition("::")[0], []).append(function)
+        nodes = []
+        for name, functions in by_path.items():
+            # Under a session the node id is the path alone; pytest's own rule would begin it with "::".
+            identifier = {"nodeid": name} if isinstance(parent, pytest.Session) else {}
+            nodes.append(
+                SourceNode.from_parent(
+                    parent,
+                    name=name,
+                    run=self,
+                    functions=tuple(functions),
+                    path=self._file_of(name),
+                    **identifier,
+                )
+            )
+        return nodes
+
+    def _file_of(self, name: str) -> Path:
+        for source in self.settings.source:
+            base = Path(source).absolute()
+            for candidate in (base / name, base):
+                if candidate.is_file() and (candidate != base or base.name == name):
+                    return candidate
+        return Path(self.settings.source[0]).absolute()
+
+    def split_unnamed(self, items: Sequence[FunctionItem]) -> tuple[list[FunctionItem], list[FunctionItem]]:
+        """Part the items that every replay file names from those that one does not.
+
+        Raises:
+            UsageError: A replay file names none of the functions.
+        """
+        named: set[str] | None = None
+        for spec in (self.settings.model, self.settings.reference):
+            keys = named_functions(spec, self.settings) if spec is not None else None
+            if keys is None:
+                continue
+            if items and not any(item.function.key in keys for item in items):
+                raise UsageError(
+                    "The replay file names none of the collected functions.",
+                    where=spec,
+                    expected=f"names such as {items[0].function.key}",
+                    remedy="Write the prompts with 'funcmem prompts' and complete those.",
+                )
+            named = set(keys) if named is None else named & set(keys)
+        if named is None:
+            return list(items), []
+        kept = [item for item in items if item.function.key in named]
+        dropped = [item for item in items if item.function.key not in named]
+        self.unnamed += len(dropped)
+        return kept, dropped
+
+    # ----------------------------------------------------------------------------------------- running
+
+    def select(self, items: Sequence[FunctionItem]) -> None:
+        """Take the items that will run."""
+        self.items = list(items)
+
+    def start(self) -> None:
+        """Begin to work on the selected items.
+
+        Raises:
+            UsageError: The sandbox that was asked for cannot be opened on this machine.
+        """
+        settings = self.settings
+        self.started = _now()
+        sandbox = open_sandbox(
+            settings.sandbox, programs=PROGRAMS, workers=settings.workers, image=settings.image
+        )
+        builders = self.builders()
+        target, reference = settings.model, settings.reference
+        if target is None or reference is None:
+            raise AssertionError("checked when the run was made")
+        self.audit = Audit(
+            settings,
+            self.corpus.functions,
+            target=lambda: open_model(target, settings),
+            reference=lambda: open_model(reference, settings),
+            sandbox=sandbox,
+            builders=builders,
+            store=DirectoryStore(Path(settings.store)),
+            world=world_of(sandbox),
+            listener=self.progress,
+        )
+        self.audit.start([item.function.key for item in self.items])
+
+    def builders(self) -> dict[str, Builder]:
+        """The local builder by language, where there is one."""
+        found = {}
+        for name in REGISTRY["builder"]:
+            kind, _, language = name.partition("/")
+            if kind == "local":
+                found[language] = load("builder", name).from_settings(self.settings)
+        return found
+
+    def wait(self, key: str) -> AuditRecord:
+        """The record of a function, waited for with progress on show."""
+        if self.audit is None:
+            self.start()
+        if self.audit is None:
+            raise AssertionError("started above")
+        return self.progress.wait(self.audit.future(key))
+
+    def close(self) -> None:
+        """Stop the pipeline; finished pieces stay in the store."""
+        if self.audit is not None:
+            self.audit.close()
+
+    # --------------------------------------------------------------------------------------- reporting
+
+    def finished(self) -> list[FunctionItem]:
+        """The items that ran, in order of collection."""
+        return [item for item in self.items if item.record is not None]
+
+    def summary(self) -> Summary:
+        """Counts and rates over the items that ran."""
+        return summarise([item.record for item in self.items if item.record is not None], self.settings)
+
+    def write_reports(self) -> list[str]:
+        """Write every report that was asked for; gives ``format: file`` of each."""
+        done = self.finished()
+        records = [item.record for item in done if item.record is not None]
+        audit = self.audit
+        manifest = run_manifest(
+            self.settings,
+            models={} if audit is None else audit.identities,
+            sandbox={} if audit is None else audit.sandbox_identity(),
+            builders=sorted(f"{builder.name}/{builder.version}" for builder in self.builders().values()),
+            sources=self.settings.source,
+            functions=len(self.corpus.functions),
+            dropped={**self.corpus.dropped, **({"unnamed": self.unnamed} if self.unnamed else {})},
+            started=self.started,
+            finished=_now(),
+        )
+        written = []
+        for form, path in self.reports:
+            reporter = load("reporter", form)(self.settings)
+            reporter.write(manifest, records, [item.nodeid for item in done], path)
+            written.append(f"{form}: {path}")
+        return written
+
+    def rerun_command(self, item: FunctionItem) -> list[str]:
+        """The command that audits just this item again."""
+        if self.audit_file is not None:
+            return ["pytest", *rerun_flags(self.config), item.nodeid]
+        sources = []
+        if self.config.getoption("--funcmem-source") is None:
+            sources = [f"--funcmem-source={source}" for source in self.settings.source]
+        return ["pytest", *sources, *rerun_flags(self.config), item.nodeid]
+
+
+def _report(text: str) -> tuple[str, Path]:
+    form, colon, file = text.partition(":")
+    if not colon or not file:
+        raise UsageError(
+            f"{text!r} does not name a report.",
+            where="--funcmem-report",
+            expected="FORMAT:FILE",
+            remedy="Write for instance --funcmem-report=json:audit.jsonl.",
+        )
+    if form not in REGISTRY["reporter"]:
+        raise UsageError(
+            f"There is no report format {form!r}.",
+            where="--funcmem-report",
+            expected="one of " + ", ".join(sorted(REGISTRY["reporter"])),
+            remedy=f"Write for instance --funcmem-report=json:{file}.",
+        )
+    path = Path(file)
+    if not path.parent.is_dir():
+        raise UsageError(
+            "The directory of the report does not exist.",
+            where=str(path),
+            remedy=f"mkdir -p {path.parent}",
+        )
+    if path.is_dir():
+        raise UsageError("The report is a directory.", where=str(path), remedy="Name a file.")
+    return form, path
+
+
+def _now() -> str:
+    return datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
+

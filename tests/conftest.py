@@ -1,0 +1,27 @@
+"""Fixtures that more than one part of the test suite uses."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def require(condition: bool, what: str) -> None:
+    """Fail where CI is meant to have it; skip on someone's own machine."""
+    if condition:
+        return
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"CI must have {what}", pytrace=False)
+    pytest.skip(f"needs {what}")
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """The directory of cases and corpora that lies beside the project."""
+    path = Path(os.environ.get("FUNCMEM_SHARED") or ROOT.parent / "shared")
+    require((path / "cases" / "cases.json").is_file(), "the directory of cases and corpora beside the project")
+    return path
