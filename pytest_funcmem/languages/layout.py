@@ -1,0 +1,180 @@
+"""How Python text falls into logical lines and blocks, without parsing it.
+
+The reading goes forward only and decides nothing that more text could change, apart from the last token. That
+is what lets a model be stopped as soon as its function has ended. It copes with any text: brackets that never
+close, strings that never end. It knows nothing of functions in particular, nor of syntax trees.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Block", "LogicalLine", "columns", "header_end", "indentation_at", "logical_lines", "read_block"]
+
+_TOKEN = re.compile(
+    r"""
+      (?P<newline>\n)
+    | (?P<blank>[ \t\f\v]++)
+    | (?P<comment>\#[^\n]*+)
+    | (?P<string>
+          \"\"\"(?:[^\\"]++|\\.|"(?!""))*+(?:\"\"\"|\\?\Z)
+        | '''(?:[^\\']++|\\.|'(?!''))*+(?:'''|\\?\Z)
+        | "(?:[^\\"\n]++|\\.)*+(?:"|(?=\n)|\\?\Z)
+        | '(?:[^\\'\n]++|\\.)*+(?:'|(?=\n)|\\?\Z)
+      )
+    | (?P<open>[(\[{])
+    | (?P<close>[)\]}])
+    | (?P<colon>:)
+    | (?P<join>\\\n)
+    | (?P<code>[^\s\#"'()\[\]{}:\\]++|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_HEADER = re.compile(r"[ \t]*(?:(?:async[ \t]+)?def[ \t]|class[ \t]|@[A-Za-z_])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogicalLine:
+    """The beginning of a logical line, or of a comment that has a line to itself.
+
+    Attributes:
+        start: Offset of its first character that is not blank.
+        column: Width of its indentation.
+        is_comment: Whether it is only a comment.
+        is_inline: Whether the reading began in the middle of this line.
+    """
+
+    start: int
+    column: int
+    is_comment: bool
+    is_inline: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """What follows a header (the ``:`` of a ``def``).
+
+    Attributes:
+        end: Offset after the last character of the block, trailing blanks not included.
+        has_code: Whether there is more in it than comments.
+        is_closed: Whether a later line ends it, so that more text cannot change it.
+        next_column: Indentation of its first line of code that is not inline; None if there is none.
+    """
+
+    end: int
+    has_code: bool
+    is_closed: bool
+    next_column: int | None
+
+
+def columns(blank: str) -> int:
+    """Width of an indentation, as Python counts it: a tab goes to the next multiple of eight."""
+    width = 0
+    for character in blank:
+        if character == "\t":
+            width += 8 - width % 8
+        elif character == "\f":
+            width = 0
+        else:
+            width += 1
+    return width
+
+
+def indentation_at(text: str, offset: int) -> str:
+    """The blanks at the beginning of the line that holds a character, up to that character."""
+    line = text[text.rfind("\n", 0, offset) + 1 : offset]
+    return line[: len(line) - len(line.lstrip(" \t\f\v"))]
+
+
+def logical_lines(text: str, start: int = 0, *, resync: bool = False) -> Iterator[LogicalLine]:
+    """Read the logical lines of a text, each as soon as its first character is known.
+
+    Args:
+        text: Any text.
+        start: Where to begin; outside strings, brackets and comments.
+        resync: Take a line that looks like a ``def``, ``class`` or decorator for a new logical line even where
+            a bracket is still open.
+    """
+    depth = 0
+    line_start = start
+    is_inline = start > 0 and text[start - 1] != "\n"
+    is_fresh = True
+    for match in _TOKEN.finditer(text, start):
+        kind = match.lastgroup
+        if kind == "blank" or (kind == "join" and not is_fresh):
+            continue
+        if kind == "newline":
+            if depth and resync and _HEADER.match(text, match.end()):
+                depth = 0
+            if not depth:
+                is_fresh, is_inline, line_start = True, False, match.end()
+            continue
+        if is_fresh:
+            is_fresh = False
+            yield LogicalLine(
+                start=match.start(),
+                column=columns(text[line_start : match.start()]),
+                is_comment=kind == "comment",
+                is_inline=is_inline,
+            )
+        if kind == "open":
+            depth += 1
+        elif kind == "close" and depth:
+            depth -= 1
+
+
+def header_end(text: str, start: int) -> int | None:
+    """Where the header that begins at ``start`` ends: after its ``:`` outside brackets; None if it has none."""
+    depth = 0
+    for match in _TOKEN.finditer(text, start):
+        match match.lastgroup:
+            case "open":
+                depth += 1
+            case "close":
+                depth -= 1
+            case "colon" if depth == 0:
+                return match.end()
+            case "newline" if depth <= 0:
+                return None
+    return None
+
+
+def read_block(text: str, start: int, *, column: int, terminator: str = "", resync: bool = False) -> Block:
+    """Find the end of the block whose header stands at ``column`` and ends at ``start``.
+
+    A block ends before the first line of code that is indented no deeper than its header. Comments that are
+    indented deeper belong to it; others only when more of the block follows them.
+
+    Args:
+        text: Any text.
+        start: After the header's ``:``.
+        column: Width of the header's indentation.
+        terminator: A line of code that begins with this ends the block at any indentation; "" for none.
+        resync: As for ``logical_lines``.
+    """
+    end = start
+    has_code = False
+    next_column: int | None = None
+    is_included = False
+    for line in logical_lines(text, start, resync=resync):
+        if is_included:
+            end = _end_before(text, line.start)
+        is_deeper = line.is_inline or line.column > column
+        if not line.is_comment:
+            if not is_deeper or (has_code and terminator and text.startswith(terminator, line.start)):
+                return Block(end=end, has_code=has_code, is_closed=True, next_column=next_column)
+            has_code = True
+            if next_column is None and not line.is_inline:
+                next_column = line.column
+        is_included = is_deeper
+    if is_included:
+        end = _end_before(text, len(text))
+    return Block(end=end, has_code=has_code, is_closed=False, next_column=next_column)
+
+
+def _end_before(text: str, offset: int) -> int:
+    while offset and text[offset - 1].isspace():
+        offset -= 1
+    return offset
