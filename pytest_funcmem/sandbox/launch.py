@@ -1,0 +1,106 @@
+"""How the worker gets into the isolation: as text, over its standard input, so that no path is shared."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+from pytest_funcmem.core.errors import UsageError
+
+__all__ = ["BOOT", "ENVIRONMENT", "INTERPRETER_OPTIONS", "program_sources", "setup_message"]
+
+INTERPRETER_OPTIONS = ("-s", "-B")
+"""Not ``-I``: it would ignore PYTHONHASHSEED. The environment is empty but for ``ENVIRONMENT`` instead."""
+
+ENVIRONMENT: Mapping[str, str] = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/work/task",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+BOOT = """\
+import sys
+sys.path[:] = [path for path in sys.path if path]
+import importlib.abc, importlib.util, json, os, struct
+def read(count):
+    pieces = []
+    while count:
+        piece = os.read(0, min(count, 1 << 20))
+        if not piece:
+            os._exit(1)
+        pieces.append(piece)
+        count -= len(piece)
+    return b"".join(pieces)
+setup = json.loads(read(struct.unpack(">I", read(4))[0]))
+class Sent(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    def find_spec(self, name, path=None, target=None):
+        if name in setup["modules"]:
+            return importlib.util.spec_from_loader(name, self, is_package=name == "worker")
+    def get_source(self, name):
+        return setup["modules"][name]
+    def is_package(self, name):
+        return name == "worker"
+sys.meta_path.insert(0, Sent())
+if setup["root"] is not None:
+    from worker import private_root
+    private_root.enter(setup["root"])
+from worker import supervisor
+sys.argv[:] = [""]
+supervisor.main(setup["config"], setup["programs"])
+"""
+"""What the interpreter is started with (``-c``): it reads the setup message and runs the worker in it."""
+
+_MODULES = (
+    "candidate",
+    "cleanup",
+    "framing",
+    "linux",
+    "private_root",
+    "supervisor",
+    "syscalls",
+    "zygote",
+)
+
+
+def program_sources(programs: Mapping[str, Path]) -> dict[str, str]:
+    """Read the programs.
+
+    Raises:
+        UsageError: A file cannot be read.
+    """
+    sources = {}
+    for name, path in programs.items():
+        try:
+            sources[name] = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as exc:
+            raise UsageError(
+                f"The sandbox program {name!r} cannot be read: {exc}.",
+                where=str(path),
+                expected="a Python file in UTF-8 with a function main(payload, emit)",
+            ) from exc
+    return sources
+
+
+def setup_message(
+    *, programs: Mapping[str, str], config: Mapping[str, object], root: Mapping[str, object] | None = None
+) -> bytes:
+    """Build the first message to the worker.
+
+    Args:
+        programs: Text of the programs by name.
+        config: See ``worker.supervisor.main``.
+        root: See ``worker.private_root.enter``; None where the root directory is the worker's already.
+    """
+    files = resources.files("pytest_funcmem.sandbox.worker")
+    modules = {f"worker.{name}": (files / f"{name}.py").read_text(encoding="utf-8") for name in _MODULES}
+    modules["worker"] = ""
+    setup = {"modules": modules, "programs": dict(programs), "config": dict(config), "root": root}
+    body = json.dumps(setup).encode("ascii")
+    return struct.pack(">I", len(body)) + body

@@ -1,0 +1,152 @@
+"""Removing every trace of a candidate that had a user of its own but shared the namespaces of the worker."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import stat
+import time
+
+from . import candidate
+
+_KILLER_OFFSET = 1_000_000
+"""Added to a candidate's uid, gives the uid from which it is killed, and which it cannot signal."""
+
+_SHARED_DIRECTORIES = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/work", "/run/lock")
+
+
+def prepare_directories(uid: int) -> None:
+    """Make the candidate's directories, empty and its own."""
+    for path in (candidate.WORK, candidate.TEMPORARY):
+        os.mkdir(path, 0o700)
+        os.chown(path, uid, uid)
+
+
+def kill_everything_of(uid: int) -> None:
+    """Send SIGKILL to all processes of a user at once, and remove its System V objects.
+
+    ``kill(-1)`` walks the processes under a lock that also stops forks, so no fork bomb can outrun it. The
+    process that sends it has the victim's uid as its effective uid only, so that victims cannot signal it.
+    """
+    pid = os.fork()
+    if pid == 0:
+        try:
+            killer = _killer_uid(uid)
+            os.setresuid(killer, uid, killer)
+            for _ in range(2):
+                try:
+                    os.kill(-1, signal.SIGKILL)
+                except ProcessLookupError:
+                    break
+            _remove_system_v_objects(uid)
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def _killer_uid(uid: int) -> int:
+    # Inside a remapped user namespace only small numbers exist.
+    return uid + _KILLER_OFFSET if uid > 65_535 else 65_000 + uid % 500
+
+
+def wait_until_gone(uid: int, *, limit_s: float = 5.0) -> bool:
+    """Wait until no live process has the uid: SIGKILL is delivered later than it is sent.
+
+    Returns:
+        Whether all were gone in time.
+    """
+    end = time.monotonic() + limit_s
+    while _has_processes(uid):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.001)
+    return True
+
+
+def _has_processes(uid: int) -> bool:
+    wanted = f"\nUid:\t{uid}\t"
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/status", encoding="ascii", errors="replace") as file:
+                status = file.read()
+        except OSError:
+            continue  # it has ended meanwhile
+        if wanted in status and "\nState:\tZ" not in status and "\nState:\tX" not in status:
+            return True
+    return False
+
+
+def sweep(uid: int) -> list[str]:
+    """Remove the candidate's directories and whatever it left elsewhere.
+
+    Returns:
+        What it had left outside its own directories, and what could not be removed.
+    """
+    found = []
+    for path in (candidate.WORK, candidate.TEMPORARY):
+        shutil.rmtree(path, ignore_errors=True)
+        if os.path.lexists(path):
+            _force_remove(path)
+        if os.path.lexists(path):
+            found.append(path)
+    for directory in _SHARED_DIRECTORIES:
+        try:
+            entries = list(os.scandir(directory))
+        except OSError:
+            continue
+        for entry in entries:
+            try:
+                if entry.stat(follow_symlinks=False).st_uid == uid:
+                    found.append(entry.path)
+                    _force_remove(entry.path)
+            except OSError:
+                found.append(entry.path)
+    return found
+
+
+def _force_remove(path: str) -> None:
+    """Remove a tree whose directories may forbid it and may be nested deeper than a path can be long."""
+    if not stat.S_ISDIR(os.lstat(path).st_mode):
+        os.unlink(path)
+        return
+    pending = 0
+    while True:
+        entries = list(os.scandir(path))
+        if not entries:
+            os.rmdir(path)
+            return
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.path)
+                continue
+            try:
+                os.rmdir(entry.path)
+            except OSError:
+                # Lift the grandchildren up, so that depth never grows beyond two.
+                os.chmod(entry.path, 0o700)
+                for inner in os.scandir(entry.path):
+                    pending += 1
+                    os.rename(inner.path, os.path.join(path, f".swept-{pending}"))
+
+
+def _remove_system_v_objects(uid: int) -> None:
+    """Remove shared memory, queues and semaphores; only the owner (by effective uid) may."""
+    libc = ctypes.CDLL(None)
+    for kind in ("shm", "msg", "sem"):
+        try:
+            with open(f"/proc/sysvipc/{kind}", encoding="ascii") as file:
+                owner = file.readline().split().index("uid")
+                numbers = [int(row[1]) for row in map(str.split, file) if int(row[owner]) == uid]
+        except (OSError, ValueError):
+            continue
+        for number in numbers:
+            if kind == "sem":
+                libc.semctl(number, 0, 0)
+            elif kind == "shm":
+                libc.shmctl(number, 0, None)
+            else:
+                libc.msgctl(number, 0, None)

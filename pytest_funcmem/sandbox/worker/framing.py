@@ -1,0 +1,55 @@
+"""Frames on a file descriptor: one byte of kind, four bytes of length, then the body."""
+
+from __future__ import annotations
+
+import os
+import struct
+
+TASK = 1
+RECORDS = 2
+STDOUT = 3
+STDERR = 4
+END = 5
+FAULT = 6
+READY = 7
+
+HEADER = struct.Struct(">BI")
+LENGTH = struct.Struct(">I")
+
+
+class ChannelClosed(Exception):
+    """The other side has gone."""
+
+
+def read_exact(fd: int, count: int) -> bytes:
+    """Read exactly ``count`` bytes.
+
+    Raises:
+        ChannelClosed: The stream ended before.
+    """
+    pieces = []
+    while count:
+        piece = os.read(fd, min(count, 1 << 20))
+        if not piece:
+            raise ChannelClosed
+        pieces.append(piece)
+        count -= len(piece)
+    return b"".join(pieces)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write every byte, however many calls it takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def read_frame(fd: int) -> tuple[int, bytes]:
+    """Read one frame as (kind, body)."""
+    kind, length = HEADER.unpack(read_exact(fd, HEADER.size))
+    return kind, read_exact(fd, length)
+
+
+def write_frame(fd: int, kind: int, body: bytes) -> None:
+    """Write one frame."""
+    write_all(fd, HEADER.pack(kind, len(body)) + body)

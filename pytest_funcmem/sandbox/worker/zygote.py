@@ -1,0 +1,169 @@
+"""The process that candidates are forked from. It has the programs loaded and sees no request and no result.
+
+Two ways to fork, by what the isolation around the worker allows:
+
+- ``uid``: the candidate gets a user of its own; the supervisor cleans up after it.
+- ``namespaces``: the candidate also gets process, mount and IPC namespaces of its own. Their end takes every
+  process and file of the candidate with it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import traceback
+from types import ModuleType
+from typing import Any
+
+from . import candidate, linux
+
+_NUMBER = struct.Struct(">i")
+
+
+def load_programs(sources: dict[str, str]) -> dict[str, ModuleType]:
+    """Run the text of every program once, each as a module of its own."""
+    programs = {}
+    for name, source in sources.items():
+        module = ModuleType(f"funcmem_program_{name}")
+        module.__file__ = f"<program {name}>"
+        sys.modules[module.__name__] = module
+        exec(compile(source, module.__file__, "exec", dont_inherit=True), module.__dict__)
+        programs[name] = module
+    return programs
+
+
+def serve(control: socket.socket, config: dict[str, Any], sources: dict[str, str]) -> None:
+    """Fork a candidate for each message on the control socket; never returns.
+
+    For each message two answers are sent: the process to kill when time is up, then the wait status.
+    """
+    try:
+        linux.prctl(linux.PR_SET_DUMPABLE, 0)
+        linux.drop_bounding_set()
+        linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+        programs = load_programs(sources)
+        control.send(b"ready")
+    except BaseException:
+        control.send(b"failed:" + traceback.format_exc()[-4000:].encode("utf-8", "replace"))
+        os._exit(1)
+    gc.collect()
+    gc.freeze()  # collections in a candidate would otherwise copy every page of the preloaded heap
+    while True:
+        message, descriptors, _flags, _address = socket.recv_fds(control, 4096, 4)
+        if not message:
+            os._exit(0)
+        spawn = json.loads(message)
+        spawn["alias"] = config["alias"]
+        try:
+            if config["mode"] == "namespaces":
+                _fork_in_namespaces(control, spawn, descriptors, programs)
+            else:
+                _fork(control, spawn, descriptors, programs)
+        except OSError:
+            control.send(b"failed:" + traceback.format_exc()[-2000:].encode("utf-8", "replace"))
+        for fd in descriptors:
+            try:
+                os.close(fd)
+            except OSError:
+                continue
+
+
+def _fork(
+    control: socket.socket, spawn: dict[str, Any], descriptors: list[int], programs: dict[str, ModuleType]
+) -> None:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            candidate.arrange_descriptors(*descriptors)
+            candidate.run(spawn, programs)
+        finally:
+            os._exit(125)
+    for fd in descriptors:
+        os.close(fd)
+    descriptors.clear()
+    control.send(_NUMBER.pack(pid))
+    _pid, status = os.waitpid(pid, 0)
+    control.send(_NUMBER.pack(status))
+
+
+def _fork_in_namespaces(
+    control: socket.socket, spawn: dict[str, Any], descriptors: list[int], programs: dict[str, ModuleType]
+) -> None:
+    report_r, report_w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(report_r)
+            _enter_namespaces(report_w, spawn, descriptors, programs)
+        except BaseException:
+            os.write(descriptors[3], traceback.format_exc().encode("utf-8", "replace"))
+        finally:
+            os._exit(125)
+    os.close(report_w)
+    for fd in descriptors:
+        os.close(fd)
+    descriptors.clear()
+    with os.fdopen(report_r, "rb", buffering=0) as report:
+        init = report.read(_NUMBER.size)
+        if init is not None and len(init) == _NUMBER.size:
+            control.send(init)
+        else:
+            os.waitpid(pid, 0)
+            raise OSError("the candidate's namespaces could not be entered")
+        os.waitpid(pid, 0)
+        status = report.read(_NUMBER.size) or b""
+    if len(status) != _NUMBER.size:
+        status = _NUMBER.pack(signal.SIGKILL)  # its init was killed before it could tell
+    control.send(status)
+
+
+def _enter_namespaces(
+    report: int, spawn: dict[str, Any], descriptors: list[int], programs: dict[str, ModuleType]
+) -> None:
+    linux.unshare(linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWIPC)
+    init = os.fork()
+    if init:
+        os.write(report, _NUMBER.pack(init))
+        for fd in descriptors:
+            os.close(fd)
+        os.waitpid(init, 0)  # returns only when every process of the namespace is gone
+        os._exit(0)
+    try:
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        linux.prctl(linux.PR_SET_DUMPABLE, 0)
+        _private_mounts(spawn)
+        main = os.fork()
+        if main == 0:
+            try:
+                candidate.arrange_descriptors(*descriptors)
+                candidate.run(spawn, programs)
+            finally:
+                os._exit(125)
+    except BaseException:
+        os.write(descriptors[3], traceback.format_exc().encode("utf-8", "replace"))
+        os._exit(125)
+    for fd in descriptors:
+        os.close(fd)
+    while True:
+        pid, status = os.wait()  # orphans of the candidate come to this process too
+        if pid == main:
+            os.write(report, _NUMBER.pack(status))
+            os._exit(0)
+
+
+def _private_mounts(spawn: dict[str, Any]) -> None:
+    flags = linux.MS_NOSUID | linux.MS_NODEV
+    space = f"size={spawn['limits']['files_mib']}m,nr_inodes=4096,mode=755"
+    linux.mount("proc", "/proc", "proc", flags | linux.MS_NOEXEC)
+    linux.mount("tmpfs", "/work", "tmpfs", flags, space)
+    for path in (candidate.WORK, candidate.TEMPORARY):
+        os.mkdir(path, 0o700)
+        if not spawn["alias"]:
+            os.chown(path, spawn["uid"], spawn["uid"])
+    linux.mount(candidate.TEMPORARY, "/tmp", "", linux.MS_BIND)
+    linux.mount(candidate.TEMPORARY, "/dev/shm", "", linux.MS_BIND)
