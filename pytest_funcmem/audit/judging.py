@@ -143,9 +143,9 @@ def judge(
         )
         runs.append(outputs)
     verdict = decide(
-        sides[0],
-        sides[1],
-        built.harness,
+        target=sides[0],
+        reference=sides[1],
+        harness=built.harness,
         tau_func=settings.tau_func,
         tau_text=settings.tau_text,
     )

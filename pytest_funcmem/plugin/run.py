@@ -16,14 +16,16 @@ from pytest_funcmem.core.protocols import Builder
 from pytest_funcmem.core.records import AuditRecord, SourceFunction
 from pytest_funcmem.core.registry import REGISTRY, load
 from pytest_funcmem.corpora.sources import Corpus, read_sources
-from pytest_funcmem.harness.execution import PROGRAMS, world_of
-from pytest_funcmem.models.open_model import check_spec, named_functions, open_model
+from pytest_funcmem.audit.preflight import check_model, named_functions
+from pytest_funcmem.audit.world import world_of
+from pytest_funcmem.harness.execution import PROGRAMS
+from pytest_funcmem.models.open_model import open_model
 from pytest_funcmem.plugin.item import FunctionItem, SourceNode
 from pytest_funcmem.plugin.options import rerun_flags
 from pytest_funcmem.plugin.progress import Progress
 from pytest_funcmem.sandbox.choice import open_sandbox
 from pytest_funcmem.store.directory_store import DirectoryStore
-from pytest_funcmem.verdict.rates import Summary, summarise
+from pytest_funcmem.verdict.rates import RunDecision, Summary, exit_decision, summarise
 
 __all__ = ["AuditRun"]
 
@@ -84,8 +86,8 @@ class AuditRun:
                 where="--funcmem-baseline",
                 remedy="Leave the option out; accepted leaks can be left out with --deselect NODEID.",
             )
-        check_spec(settings.model, settings)
-        check_spec(settings.reference, settings)
+        check_model(settings.model, settings)
+        check_model(settings.reference, settings)
 
     # -------------------------------------------------------------------------------------- collecting
 
@@ -208,7 +210,15 @@ class AuditRun:
 
     def summary(self) -> Summary:
         """Counts and rates over the items that ran."""
-        return summarise([item.record for item in self.items if item.record is not None], self.settings)
+        return summarise(
+            [item.record for item in self.items if item.record is not None],
+            tau_func=self.settings.tau_func,
+            tau_text=self.settings.tau_text,
+        )
+
+    def decision(self) -> RunDecision:
+        """Whether this run may exit 0."""
+        return exit_decision(self.summary(), min_conclusive=self.settings.min_conclusive)
 
     def write_reports(self) -> list[str]:
         """Write every report that was asked for; gives ``format: file`` of each."""

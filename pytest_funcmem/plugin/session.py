@@ -14,7 +14,6 @@ from pytest_funcmem.plugin.item import FunctionItem
 from pytest_funcmem.plugin.options import audit_file_settings, command_line_settings, quiet
 from pytest_funcmem.plugin.run import AuditRun
 from pytest_funcmem.reporting.summary import header_lines, summary_lines
-from pytest_funcmem.verdict.rates import exit_decision
 
 __all__ = ["AuditFile", "AuditSession"]
 
@@ -181,7 +180,7 @@ class AuditSession:
     def decided_enough(self) -> bool:
         """Whether every run that was started decided as many functions as it was to."""
         return all(
-            exit_decision(run.summary(), run.settings.min_conclusive).may_pass
+            run.decision().exit_code != 6
             for run in self.runs
             if run.audit is not None
         )
@@ -199,8 +198,8 @@ class AuditSession:
             counters = run.audit.counters if run.audit is not None else None
             for text in summary_lines(summary, counters=counters):
                 reporter.write_line(text)
-            decision = exit_decision(summary, run.settings.min_conclusive)
-            if not decision.may_pass:
+            decision = run.decision()
+            if decision.exit_code == 6:
                 reporter.write_line(decision.reason, red=True)
         for text in self.written:
             reporter.write_line(f"report  {text}")
