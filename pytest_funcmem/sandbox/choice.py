@@ -2,33 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib.util
+import logging
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pytest_funcmem.core.errors import UsageError
+from pytest_funcmem.core.errors import MissingExtraError, UsageError
 from pytest_funcmem.sandbox.namespace_sandbox import NamespaceSandbox
 from pytest_funcmem.sandbox.pool import WarmSandbox
 
 __all__ = ["open_sandbox"]
 
+_log = logging.getLogger(__name__)
+
 
 def open_sandbox(
-    name: str, *, programs: Mapping[str, Path], workers: int = 0, image: str | None = None
+    name: str,
+    *,
+    programs: Mapping[str, Path],
+    workers: int = 0,
+    image: str | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> WarmSandbox:
-    """Make and open the sandbox of a name.
+    """Make and open the sandbox of a name. What the user should know of it stands in its ``notices``.
 
     Args:
-        name: ``auto``, ``docker`` or ``namespace``.
-        programs: Programs that tasks may name.
+        name: ``docker``, ``namespace``, or ``auto``: Docker if its engine answers, else namespaces.
+        programs: Programs that tasks may name: Python files with a function ``main(payload, emit)``.
         workers: Tasks that may run at one time; 0 means one per core.
         image: Docker image to use instead of the one that this package builds.
+        progress: Told what is being done while an image is built.
 
     Raises:
         SandboxUnavailableError: The machine offers no such isolation.
+        MissingExtraError: ``docker`` was asked for and its package is not installed.
         UsageError: There is no sandbox of that name.
     """
-    if name not in ("auto", "namespace"):
-        raise UsageError(f"There is no sandbox named {name!r}.", expected="auto, docker or namespace")
-    sandbox = NamespaceSandbox(programs=programs, workers=workers)
+    match name:
+        case "docker":
+            sandbox = _docker(programs, workers, image, progress)
+        case "namespace":
+            sandbox = NamespaceSandbox(programs=programs, workers=workers)
+        case "auto":
+            why_not = _why_not_docker()
+            if why_not is None:
+                sandbox = _docker(programs, workers, image, progress)
+            else:
+                sandbox = NamespaceSandbox(programs=programs, workers=workers)
+                sandbox.notices = (f"Docker is not used: {why_not}.", *sandbox.notices)
+        case _:
+            raise UsageError(f"There is no sandbox named {name!r}.", expected="auto, docker or namespace")
     sandbox.open()
     return sandbox
+
+
+def _docker(
+    programs: Mapping[str, Path], workers: int, image: str | None, progress: Callable[[str], None] | None
+) -> WarmSandbox:
+    if not _docker_installed():
+        raise MissingExtraError.for_package("docker", extra="docker", purpose="for --funcmem-sandbox=docker")
+    from pytest_funcmem.sandbox.docker_sandbox import DockerSandbox
+
+    return DockerSandbox(programs=programs, workers=workers, image=image, progress=progress)
+
+
+def _why_not_docker() -> str | None:
+    if not _docker_installed():
+        return "the Python package 'docker' is not installed (pip install 'pytest-funcmem[docker]')"
+    from pytest_funcmem.sandbox.docker_sandbox import docker_answers
+
+    return docker_answers()
+
+
+def _docker_installed() -> bool:
+    return importlib.util.find_spec("docker") is not None

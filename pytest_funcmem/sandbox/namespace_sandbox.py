@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from pytest_funcmem.core.errors import SandboxUnavailableError
-from pytest_funcmem.core.protocols import SandboxTask
+from pytest_funcmem.core.protocols import Limits, SandboxTask
 from pytest_funcmem.sandbox.channel import TaskEnd, WorkerChannel, WorkerLost
 from pytest_funcmem.sandbox.launch import BOOT, ENVIRONMENT, INTERPRETER_OPTIONS, setup_message
 from pytest_funcmem.sandbox.pool import WarmSandbox, Worker
@@ -60,7 +60,7 @@ class NamespaceSandbox(WarmSandbox):
             )
         self._unshare = unshare
 
-    def _start_worker(self) -> Worker:
+    def _start_worker(self, limits: Limits) -> Worker:
         return _NamespaceWorker(self._unshare, self._sources)
 
     def _must_replace(self, end: TaskEnd) -> str | None:
@@ -109,6 +109,10 @@ class _NamespaceWorker:
         except BaseException:
             self.stop()
             raise
+
+    def fits(self, limits: Limits) -> bool:
+        """Any limits: each candidate gets file systems of its own."""
+        return True
 
     def run(self, task: SandboxTask) -> TaskEnd:
         return self._channel.run(task, grace_s=_GRACE_S)

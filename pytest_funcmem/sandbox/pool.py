@@ -41,6 +41,10 @@ class Worker(Protocol):
         """What it says of its interpreter."""
         ...
 
+    def fits(self, limits: Limits) -> bool:
+        """Whether a task with these limits can run in it."""
+        ...
+
     def run(self, task: SandboxTask) -> TaskEnd:
         """Run one task; ``WorkerLost`` where that is not possible."""
         ...
@@ -76,8 +80,8 @@ class WarmSandbox(ABC):
         """Find out whether the machine can do it; ``SandboxUnavailableError`` where not."""
 
     @abstractmethod
-    def _start_worker(self) -> Worker:
-        """Start one worker; ``SandboxError`` where the engine is gone, ``WorkerLost`` where it did not start."""
+    def _start_worker(self, limits: Limits) -> Worker:
+        """Start one worker that fits the limits; ``SandboxError`` where the engine is gone, ``WorkerLost`` where it did not start."""
 
     @abstractmethod
     def _must_replace(self, end: TaskEnd) -> str | None:
@@ -99,7 +103,7 @@ class WarmSandbox(ABC):
             self._prepare()
             self._is_open = True
         try:
-            worker = self._start()
+            worker = self._start(Limits())
         except BaseException:
             self.close()
             raise
@@ -156,7 +160,7 @@ class WarmSandbox(ABC):
                 ) from lost
 
     def _attempt(self, task: SandboxTask) -> SandboxResult:
-        worker, count = self._take()
+        worker, count = self._take(task.limits)
         try:
             end = worker.run(task)
         except BaseException:  # also a KeyboardInterrupt: the worker is in the middle of a task
@@ -175,15 +179,20 @@ class WarmSandbox(ABC):
             worker.stop()
         return end.result
 
-    def _take(self) -> tuple[Worker, int]:
+    def _take(self, limits: Limits) -> tuple[Worker, int]:
         with self._lock:
             if not self._is_open:
                 raise SandboxError("The sandbox is closed.", where=f"{self.name} sandbox")
+            unfit = None
             if self._idle:
                 worker, count = self._idle.pop()
-                self._busy.add(worker)
-                return worker, count
-        worker = self._start()
+                if worker.fits(limits):
+                    self._busy.add(worker)
+                    return worker, count
+                unfit = worker
+        if unfit is not None:
+            unfit.stop()
+        worker = self._start(limits)
         with self._lock:
             if self._is_open:
                 self._busy.add(worker)
@@ -191,13 +200,13 @@ class WarmSandbox(ABC):
         worker.stop()
         raise SandboxError("The sandbox was closed.", where=f"{self.name} sandbox")
 
-    def _start(self) -> Worker:
+    def _start(self, limits: Limits) -> Worker:
         try:
-            return self._start_worker()
+            return self._start_worker(limits)
         except WorkerLost as first:
             _log.warning("A sandbox worker did not start and is started again: %s", first)
         try:
-            return self._start_worker()
+            return self._start_worker(limits)
         except WorkerLost as lost:
             raise SandboxError(
                 f"A sandbox worker does not start: {lost}", where=f"{self.name} sandbox"
