@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_funcmem.core.records import LANGUAGES, Similarity
+from pytest_funcmem.core.records import Similarity
 from pytest_funcmem.core.registry import load
 from pytest_funcmem.metrics import text_similarity
 
@@ -135,9 +135,10 @@ def test_bleu_agrees_with_the_paper_on_its_printed_cases(
     cases = shared_dir / "cases"
     lines = (cases / "target.jsonl").read_text(encoding="utf-8").splitlines()
     row = next(item for item in map(json.loads, lines) if item["function"].startswith(prefix))
+    known = json.loads((cases / "cases.json").read_text(encoding="utf-8"))
+    language = next(case["language"] for case in known if case["function"] == row["function"])
     path = cases / "sources" / row["function"].partition("::")[0]
-    frontends = [load("language", name)() for name in LANGUAGES]
-    frontend = next(item for item in frontends if path.suffix in item.suffixes)
+    frontend = load("language", language)()
     scan = frontend.scan(path.read_text(encoding="utf-8"), path=path.name)
     original = next(item for item in scan.functions if item.key == row["function"])
     candidate = frontend.candidate(original, row["completion"])
