@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import PurePosixPath
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from pytest_funcmem.core.protocols import LanguageFrontend
 from pytest_funcmem.core.records import Language, SourceFunction
 from pytest_funcmem.core.registry import load
 
-__all__ = ["SUFFIXES", "body_lines", "frontend", "language_of"]
+if TYPE_CHECKING:
+    from pytest_funcmem.languages.findings import LeftOut, ScanningFrontend
+
+__all__ = ["SUFFIXES", "body_lines", "frontend", "language_of", "left_out"]
 
 SUFFIXES: dict[str, Language] = {
     ".py": "python",
@@ -28,8 +31,9 @@ SUFFIXES: dict[str, Language] = {
 
 
 def language_of(path: str) -> Language | None:
-    """Language of a file by its suffix, in any case; None where there is no front end for it."""
-    return SUFFIXES.get(PurePosixPath(path).suffix.lower())
+    """Language of a file by its suffix; None where there is no front end for it."""
+    suffix = PurePosixPath(path).suffix
+    return None if suffix == ".C" else SUFFIXES.get(suffix.lower())  # .C is C++
 
 
 @cache
@@ -40,6 +44,11 @@ def frontend(language: Language) -> LanguageFrontend:
         UsageError: There is no front end of that name.
     """
     return cast("LanguageFrontend", load("language", language)())
+
+
+def left_out(language: Language, text: str) -> tuple[LeftOut, ...]:
+    """The definitions that a scan of a file drops, with the reasons: tells why a function was not found."""
+    return cast("ScanningFrontend", frontend(language)).left_out(text)
 
 
 def body_lines(function: SourceFunction) -> int:

@@ -8,18 +8,16 @@ end; nothing here parses.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from tree_sitter import Node
 
-from pytest_funcmem.core.protocols import FunctionScan
-from pytest_funcmem.core.records import Candidate, Language, SourceFunction
+from pytest_funcmem.core.records import Candidate, SourceFunction
 from pytest_funcmem.languages.completions import FENCE, OPENING_FENCE, read_raw
-from pytest_funcmem.languages.findings import DropReason, Finding, assemble
-from pytest_funcmem.languages.trees import SyntaxTree, normalised
+from pytest_funcmem.languages.findings import DropReason, Finding, ScanningFrontend
+from pytest_funcmem.languages.trees import SyntaxTree
 
 __all__ = ["BracedFrontend", "Lexicon", "Token", "is_balanced", "signature_end"]
 
@@ -52,7 +50,9 @@ class Lexicon:
     """
 
     def __init__(self, *, literals: str, has_directives: bool = False, nests_comments: bool = False) -> None:
-        directive = r"(?P<directive>^[ \t]*\#(?:/\*[\s\S]*?(?:\*/|\Z)|\\[\s\S]|[^\\\n])*+)|" if has_directives else ""
+        directive = (
+            r"(?P<directive>^[ \t]*\#(?:/\*[\s\S]*?(?:\*/|\Z)|\\[\s\S]|[^\\\n])*+)|" if has_directives else ""
+        )
         self._pattern = re.compile(
             rf"{directive}(?P<line_comment>//(?:\\\n|[^\n])*+)|(?P<comment>/\*)|(?P<literal>{literals})"
             r"|(?P<word>\w+)|(?P<mark>\S)"
@@ -142,11 +142,9 @@ class _Reading:
     detail: str = ""
 
 
-class BracedFrontend(ABC):
+class BracedFrontend(ScanningFrontend):
     """What the front ends of languages with braces have in common."""
 
-    language: Language
-    suffixes: tuple[str, ...]
     lexicon: ClassVar[Lexicon]
     keyword: ClassVar[str] = ""
     """The word that begins every definition of a function, if the language has one."""
@@ -156,28 +154,6 @@ class BracedFrontend(ABC):
         "if for while do switch return goto case break continue else throw try synchronized assert".split()
     )
     """Words that begin a statement, and so never a signature."""
-
-    @abstractmethod
-    def _find(self, tree: SyntaxTree) -> Iterable[Finding]:
-        """Find the definitions of a parsed file."""
-
-    def scan(self, text: str, *, path: str, row: str | None = None, metadata: str = "") -> FunctionScan:
-        """Find the functions and methods of a file; never raises on broken text.
-
-        Left out, and counted, are functions with a syntax error of their own, functions without a body, and
-        text that a program wrote or reordered. Functions inside functions are neither found nor counted.
-        """
-        text = normalised(text)
-        tree = SyntaxTree(self.language, text)
-        return assemble(
-            list(self._find(tree)),
-            text=text,
-            path=path,
-            row=row,
-            metadata=metadata,
-            language=self.language,
-            is_quoted=tree.is_quoted,
-        )
 
     def candidate(self, function: SourceFunction, completion: str) -> Candidate:
         """Cut the completed function out of a raw completion, at the brace that closes it.
@@ -217,7 +193,10 @@ class BracedFrontend(ABC):
             prompt_end = signature_end(tree, body, before[-1])
             if not self._is_sound(tree, node, prompt_end, end):
                 problem = "syntax_error"
-            elif all(token.kind == "comment" for token in self.lexicon.tokens(tree.text[: end - 1], tree.start(body) + 1)):
+            elif all(
+                token.kind == "comment"
+                for token in self.lexicon.tokens(tree.text[: end - 1], tree.start(body) + 1)
+            ):
                 problem = "no_body"
         return Finding(
             qualname=qualname,
@@ -243,7 +222,9 @@ class BracedFrontend(ABC):
         brace = self._repeated_brace(text, start, function.qualname.rpartition(".")[2])
         detail = "" if brace is None else "a repeated signature was dropped"
         if brace is None and not has_brace:
-            first = next((token for token in self.lexicon.tokens(text, start) if token.kind != "comment"), None)
+            first = next(
+                (token for token in self.lexicon.tokens(text, start) if token.kind != "comment"), None
+            )
             if first is not None and first.text != "{":
                 return _Reading(
                     status="unparsed", body="", is_ended=is_cut, detail="no brace opens the function's body"
@@ -262,7 +243,9 @@ class BracedFrontend(ABC):
                     is_ended=is_cut,
                     detail="nothing but blanks and comments",
                 )
-            return _Reading(status="unparsed", body="", is_ended=is_cut, detail="no brace closes the function")
+            return _Reading(
+                status="unparsed", body="", is_ended=is_cut, detail="no brace closes the function"
+            )
         body = text[inside:end] if has_brace else f"{lead}{{{text[inside:end]}"
         rest = "text after the function was cut" if (text[end:] + raw.rest).strip() else ""
         return _Reading(

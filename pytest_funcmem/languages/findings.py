@@ -1,21 +1,22 @@
-"""What a language's finder reports, and the rules on what is left out that hold in every language.
+"""From a language's definitions to a scan: the rules that hold in every language on what is left out.
 
-Knows nothing of syntax: it is handed places in a text and, for quoting, a parsed tree.
+Knows nothing of any one language's syntax.
 """
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pytest_funcmem.core.protocols import FunctionScan
 from pytest_funcmem.core.records import Language, SourceFunction
-from pytest_funcmem.languages.trees import LineIndex
+from pytest_funcmem.languages.trees import LineIndex, SyntaxTree, normalised
 
-__all__ = ["DropReason", "Finding", "assemble", "is_generated", "is_infilling"]
+__all__ = ["DropReason", "Finding", "LeftOut", "ScanningFrontend", "is_generated", "is_infilling"]
 
 DropReason = Literal["syntax_error", "fill_in_the_middle", "generated", "no_body"]
 
@@ -73,44 +74,51 @@ def is_infilling(text: str, is_quoted: Callable[[int], bool]) -> bool:
     return any(not is_quoted(place) for place in places)
 
 
-def assemble(
-    findings: Sequence[Finding],
-    *,
-    text: str,
-    path: str,
-    row: str | None,
-    metadata: str,
-    language: Language,
-    is_quoted: Callable[[int], bool],
-) -> FunctionScan:
-    """Make the scan of a file from what was found in it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A definition that a scan dropped.
 
-    A qualname is ambiguous when any two definitions of the file share it, audited or not: node ids must not
-    change with the limits on length.
+    Attributes:
+        first_line: Line of its first decorator or annotation, or of the signature; counted from 1.
+        line: Line of the signature.
     """
-    ordered = sorted(findings, key=lambda finding: finding.signature_start)
-    shared = Counter(finding.qualname for finding in ordered)
-    dropped: Counter[str] = Counter()
-    functions = []
-    generated = is_generated(text)
-    infilling = is_infilling(text, is_quoted)
-    index = LineIndex(text)
-    for found in ordered:
-        problem = found.problem
-        if infilling or _INFILLING.search(text, found.definition_start, found.end):
-            problem = "fill_in_the_middle"
-        if generated:
-            problem = "generated"
-        if problem is not None:
-            dropped[problem] += 1
-            continue
-        functions.append(
+
+    qualname: str
+    first_line: int
+    line: int
+    reason: DropReason
+
+
+class ScanningFrontend(ABC):
+    """The half of a front end that finds functions; what a definition looks like is each language's own."""
+
+    language: Language
+    suffixes: tuple[str, ...]
+
+    @abstractmethod
+    def _find(self, tree: SyntaxTree) -> Iterable[Finding]:
+        """Find the definitions of a parsed file, in any order."""
+
+    def scan(self, text: str, *, path: str, row: str | None = None, metadata: str = "") -> FunctionScan:
+        """Find the functions and methods of a file; never raises on broken text.
+
+        Left out, and counted, are functions with a syntax error of their own, functions without a body to speak
+        of, and text that a program wrote or reordered. Functions inside functions are neither found nor counted.
+        A qualname is ambiguous when any two definitions of the file share it, audited or not: node ids must not
+        change with the limits on length.
+        """
+        text = normalised(text)
+        findings = self._screened(text)
+        shared = Counter(finding.qualname for finding in findings)
+        dropped = Counter(finding.problem for finding in findings if finding.problem is not None)
+        index = LineIndex(text)
+        functions = tuple(
             SourceFunction(
                 path=path,
                 row=row,
                 qualname=found.qualname,
                 ambiguous=shared[found.qualname] > 1,
-                language=language,
+                language=self.language,
                 line=index.line(found.signature_start),
                 text=text,
                 definition_start=found.definition_start,
@@ -119,5 +127,36 @@ def assemble(
                 end=found.end,
                 metadata=metadata,
             )
+            for found in findings
+            if found.problem is None
         )
-    return FunctionScan(functions=tuple(functions), dropped=dict(sorted(dropped.items())))
+        return FunctionScan(functions=functions, dropped=dict(sorted(dropped.items())))
+
+    def left_out(self, text: str) -> tuple[LeftOut, ...]:
+        """The definitions that ``scan`` drops, in order of their place."""
+        text = normalised(text)
+        index = LineIndex(text)
+        return tuple(
+            LeftOut(
+                qualname=found.qualname,
+                first_line=index.line(found.definition_start),
+                line=index.line(found.signature_start),
+                reason=found.problem,
+            )
+            for found in self._screened(text)
+            if found.problem is not None
+        )
+
+    def _screened(self, text: str) -> list[Finding]:
+        tree = SyntaxTree(self.language, text)
+        findings = sorted(self._find(tree), key=lambda finding: finding.signature_start)
+        if is_generated(text):
+            return [replace(found, problem="generated") for found in findings]
+        if is_infilling(text, tree.is_quoted):
+            return [replace(found, problem="fill_in_the_middle") for found in findings]
+        return [
+            replace(found, problem="fill_in_the_middle")
+            if _INFILLING.search(text, found.definition_start, found.end)
+            else found
+            for found in findings
+        ]

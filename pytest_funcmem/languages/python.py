@@ -15,10 +15,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from pytest_funcmem.core.protocols import FunctionScan
 from pytest_funcmem.core.records import Candidate, Language, SourceFunction
 from pytest_funcmem.languages.completions import FENCE, OPENING_FENCE, read_raw
-from pytest_funcmem.languages.findings import DropReason, Finding, assemble
+from pytest_funcmem.languages.findings import DropReason, Finding, ScanningFrontend
 from pytest_funcmem.languages.layout import (
     columns,
     header_end,
@@ -26,7 +25,7 @@ from pytest_funcmem.languages.layout import (
     logical_lines,
     read_block,
 )
-from pytest_funcmem.languages.trees import SyntaxTree, normalised
+from pytest_funcmem.languages.trees import SyntaxTree
 
 __all__ = ["PythonFrontend"]
 
@@ -37,31 +36,14 @@ _BLOCK_INDENT = "    "
 _NEXT_DEFINITION = re.compile(r"(?:async\s|def\s|class\s|@|import\s|from\s|if\s+__name__\b)")
 
 
-class PythonFrontend:
+class PythonFrontend(ScanningFrontend):
     """Finds Python functions and reads completions of them; see ``core.protocols.LanguageFrontend``."""
 
     language: Language = "python"
-    suffixes: tuple[str, ...] = (".py",)
+    suffixes = (".py",)
 
-    def scan(self, text: str, *, path: str, row: str | None = None, metadata: str = "") -> FunctionScan:
-        """Find the functions and methods of a file; never raises on broken text.
-
-        Left out, and counted, are functions with a syntax error of their own, functions without a body to speak
-        of (``pass``, ``...``, a docstring), and text that a program wrote or reordered. Functions nested in
-        functions are neither found nor counted.
-        """
-        text = normalised(text)
-        tree = SyntaxTree(self.language, text)
-        findings = list(_by_indentation(text) if tree.root.has_error else _by_tree(tree))
-        return assemble(
-            findings,
-            text=text,
-            path=path,
-            row=row,
-            metadata=metadata,
-            language=self.language,
-            is_quoted=tree.is_quoted,
-        )
+    def _find(self, tree: SyntaxTree) -> Iterator[Finding]:
+        return _by_indentation(tree.text) if tree.root.has_error else _by_tree(tree)
 
     def candidate(self, function: SourceFunction, completion: str) -> Candidate:
         """Cut the completed function out of a raw completion; never raises on hostile text.
@@ -78,13 +60,17 @@ class PythonFrontend:
             for body in _spellings(reading, indentation):
                 code = function.signature + body
                 if _parses(code, indentation):
-                    detail = reading.detail if body == reading.body else "a line break was added before the body"
+                    detail = (
+                        reading.detail if body == reading.body else "a line break was added before the body"
+                    )
                     return Candidate(status="ok", body=body, code=code, detail=detail)
         return Candidate(
             status="unparsed",
             body=completion,
             code=None,
-            detail=reading.detail if reading.status == "unparsed" else "the completed function has a syntax error",
+            detail=reading.detail
+            if reading.status == "unparsed"
+            else "the completed function has a syntax error",
         )
 
     def function_ended(self, function: SourceFunction, completion: str) -> bool:
@@ -114,9 +100,7 @@ def _by_tree(tree: SyntaxTree) -> Iterator[Finding]:
                 stack.extend((child, types, None) for child in node.children if child.is_named)
 
 
-def _finding(
-    tree: SyntaxTree, node: Node, types: tuple[str, ...], definition_start: int | None
-) -> Finding:
+def _finding(tree: SyntaxTree, node: Node, types: tuple[str, ...], definition_start: int | None) -> Finding:
     start = tree.start(node)
     colon = next(child for child in reversed(node.children) if child.type == ":")
     signature_end = tree.end(colon)
@@ -323,7 +307,9 @@ def _spellings(reading: _Reading, indentation: str) -> Iterator[str]:
     if block.next_column is None:
         yield "\n" + indentation + _BLOCK_INDENT + reading.body.strip()
         return
-    place = next(line.start for line in logical_lines(" " + reading.body, 1) if not (line.is_inline or line.is_comment))
+    place = next(
+        line.start for line in logical_lines(" " + reading.body, 1) if not (line.is_inline or line.is_comment)
+    )
     yield "\n" + indentation_at(" " + reading.body, place) + first.lstrip() + newline + below
 
 
