@@ -9,7 +9,8 @@ such rounding shows, a batch keeps its rows to the end, so that two models are c
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,10 @@ __all__ = ["GreedyDecoder", "Row"]
 
 _SHRINK_BELOW = 0.8
 """Share of rows still at work from which down the cache is compacted; a copy costs about one step."""
+
+_ONE_THREAD_BELOW = 20_000_000
+"""Parameters under which one thread is fastest: its steps are too short for threads to meet in between, and on
+cores that others use too, threads that wait for each other cost twenty times the work itself."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,6 +77,8 @@ class GreedyDecoder:
         self._takes_keep = "logits_to_keep" in parameters
         self._cache_name = next((name for name in ("cache", "past_key_values") if name in parameters), None)
         # A recurrent state has absorbed the padding before the prompt, so such models decode row by row.
+        size = sum(parameter.numel() for parameter in module.parameters())
+        self._one_thread = self._device.type == "cpu" and size < _ONE_THREAD_BELOW
         self._alone = self._cache_name is None or bool(getattr(module, "_is_stateful", False))
 
     def decode(self, rows: Sequence[Row], *, on_done: Callable[[int], None]) -> None:
@@ -84,7 +91,7 @@ class GreedyDecoder:
         Raises:
             EngineError: The logits are not numbers.
         """
-        with torch.inference_mode():
+        with torch.inference_mode(), _threads(1 if self._one_thread else None):
             if self._alone:
                 for row in rows:
                     self._decode_batch([row], on_done)
@@ -159,3 +166,15 @@ class GreedyDecoder:
             )
         tokens: list[int] = best.indices.tolist()
         return tokens
+
+
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    """Let torch use so many threads within one operation, and give back what was set before."""
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
