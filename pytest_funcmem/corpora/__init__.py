@@ -1,7 +1,7 @@
 """Where audited functions come from: files, directories and data sets, filtered and in a fixed order.
 
-This room reads text and hands it to the front ends of ``languages``. It never imports, compiles or runs what it
-reads, obeys no configuration found in an audited tree, and knows nothing of models or of pytest.
+This room reads text and hands it to the front ends of ``languages``. It never imports, compiles or runs
+what it reads, obeys no configuration found in an audited tree, and knows nothing of models or of pytest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rows of a data set (JSONL or Parquet, plain or compressed), streamed and checked.
 
-A row is a whole source file. This module knows the columns of a row and how the formats are stored; it does not
-know what becomes of a row.
+A row is a whole source file. This module knows the columns of a row and how the formats are stored; it
+does not know what becomes of a row.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _storable(value: Any) -> Any:
 
 @contextmanager
 def _opened(path: Path, compression: str | None) -> Iterator[IO[bytes]]:
-    """Open a data set for reading its uncompressed bytes; errors of the file and of its compression translated."""
+    """Open a data set for reading its uncompressed bytes, and translate the errors of doing so."""
     broken: tuple[type[Exception], ...] = (EOFError, zlib.error)
     try:
         with path.open("rb") as file:
@@ -174,7 +174,7 @@ def _opened(path: Path, compression: str | None) -> Iterator[IO[bytes]]:
                 zstandard = _zstandard()
                 broken = (*broken, zstandard.ZstdError)
                 reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-                yield io.BufferedReader(reader)  # type: ignore[type-var]  # as above
+                yield io.BufferedReader(reader)
             else:
                 yield file
     except broken as exc:

@@ -1,6 +1,7 @@
 """Source files: which ones a directory holds, and their text.
 
-A file that cannot be audited is an error where the user named it, and a count where a directory brought it in.
+A file that cannot be audited is an error where the user named it, and a count where a directory brought
+it in.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ class Unusable:
             f"'{path.name}' {self.what}.",
             where=f"{path}, {self.where}" if self.where else str(path),
             expected=self.expected,
-            remedy="Name another source, or the directory that holds it: there, such files are left out and counted.",
+            remedy="Name another source, or its directory: there, such files are left out and counted.",
         )
 
 
 def source_files(root: Path, tally: Tally) -> Iterator[Path]:
     """Find the source files of a directory, in a fixed order.
 
-    Skipped are hidden directories, virtual environments, ``node_modules`` and ``__pycache__``. Symbolic links
-    are not followed: what they lead to inside the directory is found at its own place, and what lies outside is
-    not part of the source.
+    Skipped are hidden directories, virtual environments, ``node_modules`` and ``__pycache__``. Symbolic
+    links are not followed: what they lead to inside the directory is found at its own place, and what
+    lies outside is not part of the source.
 
     Raises:
         SourceError: The directory itself cannot be listed.

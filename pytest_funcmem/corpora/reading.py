@@ -55,10 +55,11 @@ class _Unit:
 def read_sources(paths: Sequence[Path], *, min_lines: int, max_lines: int) -> Corpus:
     """Find the functions of all sources.
 
-    A function's path is relative to the directory that was named; a file that was named goes by its name, a row of
-    a data set by its ``path`` (else its ``id``, else its number). Where two sources give the same path, it is
-    prefixed with as much of each source's own path as tells them apart. Where two rows of a data set share a path,
-    each gets its ``id`` (else its number) as ``row``. A file that several sources reach is read once.
+    A function's path is relative to the directory that was named; a file that was named goes by its name,
+    a row of a data set by its ``path`` (else its ``id``, else its number). Where two sources give the
+    same path, it is prefixed with as much of each source's own path as tells them apart. Where two rows
+    of a data set share a path, each gets its ``id`` (else its number) as ``row``. A file that several
+    sources reach is read once.
 
     The limits on length hold for all functions but those that a row lists by name.
 
@@ -68,8 +69,8 @@ def read_sources(paths: Sequence[Path], *, min_lines: int, max_lines: int) -> Co
         max_lines: Most body lines.
 
     Raises:
-        SourceError: A path is missing or cannot be audited, a data set is broken, or a function that a row lists is
-            not in it.
+        SourceError: A path is missing or cannot be audited, a data set is broken, or a function that a row
+            lists is not in it.
         MissingExtraError: A data set needs a package that is not installed.
     """
     reader = _Reader(min_lines=min_lines, max_lines=max_lines)
@@ -209,8 +210,8 @@ class _Reader:
 def _is_listed(listed: ListedFunction, qualname: str, first_line: int, line: int) -> bool:
     """Whether a list means this definition.
 
-    Lists come from other tools: their line may be that of the first decorator, and their qualname may leave out
-    enclosing types. Name and line together still mean one definition.
+    Lists come from other tools: their line may be that of the first decorator, and their qualname may
+    leave out enclosing types. Name and line together still mean one definition.
     """
     return first_line <= listed.line <= line and f".{qualname}".endswith(f".{listed.qualname}")
 

@@ -13,9 +13,9 @@ __all__ = ["sample"]
 def sample(functions: Sequence[SourceFunction], size: int, *, seed: int) -> tuple[SourceFunction, ...]:
     """Draw functions so that which ones are drawn depends on the seed and on the functions alone.
 
-    Every function is ranked by a digest of the seed, its key and its code, and the lowest ranks are taken. So the
-    order of the corpus does not matter, a smaller sample is part of a larger one, and adding functions to the
-    corpus or taking some away leaves the others' ranks as they were.
+    Every function is ranked by a digest of the seed, its key and its code, and the lowest ranks are
+    taken. So the order of the corpus does not matter, a smaller sample is part of a larger one, and
+    adding functions to the corpus or taking some away leaves the others' ranks as they were.
 
     Args:
         functions: Where to draw from.

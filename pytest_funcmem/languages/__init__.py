@@ -55,9 +55,9 @@ def body_lines(function: SourceFunction) -> int:
     """Count the lines of a function's body, as the limits on length count them.
 
     Counted are the lines from the first that holds text after the signature to the last that holds text,
-    docstring, comments and blank lines between them included. The signature's own lines are not counted, unless
-    the body stands on the last of them (``def f(): return 1`` has one). In languages with braces, neither is
-    the body's closing brace, nor an opening brace that has a line to itself.
+    docstring, comments and blank lines between them included. The signature's own lines are not counted,
+    unless the body stands on the last of them (``def f(): return 1`` has one). In languages with braces,
+    neither is the body's closing brace, nor an opening brace that has a line to itself.
 
     Returns:
         Number of lines; 0 for a body without any text.

@@ -43,23 +43,19 @@ class Lexicon:
     """The tokens of one language, as far as telling braces in code from all others takes.
 
     Args:
-        literals: Regular expression of strings and character literals. It also matches one that the text's end
-            or the line's end cuts short.
+        literals: Regular expression of strings and character literals. It also matches one that the end of
+            the text or of the line cuts short.
         has_directives: Whether lines that begin with ``#`` are for a preprocessor.
         nests_comments: Whether ``/* /* */ */`` is one comment.
     """
 
     def __init__(self, *, literals: str, has_directives: bool = False, nests_comments: bool = False) -> None:
-        directive = (
-            r"(?P<directive>^[ \t]*\#(?:/\*[\s\S]*?(?:\*/|\Z)|\\[\s\S]|[^\\\n])*+)|" if has_directives else ""
-        )
-        self._pattern = re.compile(
-            rf"{directive}(?P<line_comment>//(?:\\\n|[^\n])*+)|(?P<comment>/\*)|(?P<literal>{literals})"
-            r"|(?P<word>\w+)|(?P<mark>\S)"
-            if has_directives
-            else rf"(?P<line_comment>//[^\n]*+)|(?P<comment>/\*)|(?P<literal>{literals})|(?P<word>\w+)|(?P<mark>\S)",
-            re.MULTILINE,
-        )
+        kinds = [rf"(?P<literal>{literals})", r"(?P<comment>/\*)", r"(?P<line_comment>//[^\n]*+)"]
+        if has_directives:
+            # A backslash at the end of a line continues the line: a directive, a comment, whatever it is.
+            kinds[2] = r"(?P<line_comment>//(?:\\\n|[^\n])*+)"
+            kinds.append(r"(?P<directive>^[ \t]*\#(?:/\*[\s\S]*?(?:\*/|\Z)|\\[\s\S]|[^\\\n])*+)")
+        self._pattern = re.compile("|".join([*kinds, r"(?P<word>\w+)", r"(?P<mark>\S)"]), re.MULTILINE)
         self._comment_mark = re.compile(r"/\*|\*/" if nests_comments else r"\*/")
 
     def tokens(self, text: str, start: int = 0) -> Iterator[Token]:
@@ -96,7 +92,7 @@ class Lexicon:
         return place
 
     def _branches_end(self, text: str, place: int) -> int:
-        """After the ``#endif`` that ends an ``#else`` or ``#elif``: of several branches only the first is read."""
+        """After the ``#endif`` of an ``#else`` or ``#elif``: of several branches only the first is read."""
         depth = 1
         for match in _CONDITIONAL.finditer(text, place):
             depth += -1 if match[1] == "endif" else 1
@@ -151,7 +147,8 @@ class BracedFrontend(ScanningFrontend):
     openers: ClassVar[frozenset[str]] = frozenset()
     """Words that begin a block which holds methods."""
     statements: ClassVar[frozenset[str]] = frozenset(
-        "if for while do switch return goto case break continue else throw try synchronized assert".split()
+        {"if", "for", "while", "do", "switch", "return", "goto", "case", "break", "continue", "else"}
+        | {"throw", "try", "synchronized", "assert"}
     )
     """Words that begin a statement, and so never a signature."""
 
@@ -269,7 +266,11 @@ class BracedFrontend(ScanningFrontend):
         return 0 if match is None else max(match.end() - 1, 0)
 
     def _closing_brace(self, text: str, start: int) -> tuple[int | None, bool]:
-        """After the brace that closes one opened before ``start`` (None if none does); whether all is comments."""
+        """Find the brace that closes one opened before ``start``.
+
+        Returns:
+            The place after it (None if there is none), and whether only comments stand before it.
+        """
         depth = 1
         is_empty = True
         for token in self.lexicon.tokens(text, start):

@@ -1,8 +1,8 @@
 """The C front end.
 
-Macros are not expanded, so real files are full of what a grammar calls errors. A definition is taken when its
-own brackets pair up, whatever the tree says of its inside; where a conditional tears a definition apart, the file
-is read once more with directives and all but the first branches blanked out.
+Macros are not expanded, so real files are full of what a grammar calls errors. A definition is taken when
+its own brackets pair up, whatever the tree says of its inside; where a conditional tears a definition
+apart, the file is read once more with directives and all but the first branches blanked out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from pytest_funcmem.languages.trees import SyntaxTree
 
 __all__ = ["CFrontend"]
 
-_NOT_A_NAME = frozenset("if for while switch return sizeof do else case goto defined".split())
+_NOT_A_NAME = frozenset(
+    {"if", "for", "while", "switch", "return", "sizeof", "do", "else", "case", "goto", "defined"}
+)
 
 
 class CFrontend(BracedFrontend):

@@ -29,7 +29,7 @@ class RawText:
     """A completion without what the engine or the tokenizer left in it.
 
     Attributes:
-        text: Newlines as ``\\n``; cut before the first special token that ends a text.
+        text: Newlines as line feeds; cut before the first special token that ends a text.
         rest: What was cut away, with that token; "" if nothing was.
     """
 

@@ -102,10 +102,10 @@ class ScanningFrontend(ABC):
     def scan(self, text: str, *, path: str, row: str | None = None, metadata: str = "") -> FunctionScan:
         """Find the functions and methods of a file; never raises on broken text.
 
-        Left out, and counted, are functions with a syntax error of their own, functions without a body to speak
-        of, and text that a program wrote or reordered. Functions inside functions are neither found nor counted.
-        A qualname is ambiguous when any two definitions of the file share it, audited or not: node ids must not
-        change with the limits on length.
+        Left out, and counted, are functions with a syntax error of their own, functions without a body to
+        speak of, and text that a program wrote or reordered. Functions inside functions are neither found
+        nor counted. A qualname is ambiguous when any two definitions of the file share it, audited or
+        not: node ids must not change with the limits on length.
         """
         text = normalised(text)
         findings = self._screened(text)

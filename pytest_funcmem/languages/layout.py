@@ -94,8 +94,8 @@ def logical_lines(text: str, start: int = 0, *, resync: bool = False) -> Iterato
     Args:
         text: Any text.
         start: Where to begin; outside strings, brackets and comments.
-        resync: Take a line that looks like a ``def``, ``class`` or decorator for a new logical line even where
-            a bracket is still open.
+        resync: Take a line that looks like a ``def``, ``class`` or decorator for a new logical line even
+            where a bracket is still open.
     """
     depth = 0
     line_start = start
@@ -126,7 +126,7 @@ def logical_lines(text: str, start: int = 0, *, resync: bool = False) -> Iterato
 
 
 def header_end(text: str, start: int) -> int | None:
-    """Where the header that begins at ``start`` ends: after its ``:`` outside brackets; None if it has none."""
+    """After the ``:`` that ends the header begun at ``start``, brackets respected; None if it has none."""
     depth = 0
     for match in _TOKEN.finditer(text, start):
         match match.lastgroup:

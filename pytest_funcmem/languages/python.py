@@ -1,7 +1,7 @@
 """The Python front end.
 
-Functions are found in the syntax tree. In a file with a syntax error they are found by indentation instead, and
-each is parsed alone, so that an error costs only the function it stands in.
+Functions are found in the syntax tree. In a file with a syntax error they are found by indentation
+instead, and each is parsed alone, so that an error costs only the function it stands in.
 
 Functions nested in functions are not audited on their own: they are part of the body of the outer one, and
 nothing outside can call them.
@@ -48,9 +48,9 @@ class PythonFrontend(ScanningFrontend):
     def candidate(self, function: SourceFunction, completion: str) -> Candidate:
         """Cut the completed function out of a raw completion; never raises on hostile text.
 
-        A code fence, a repeated signature and whatever follows the function are cut away. The body of a repeated
-        signature is moved to the original's indentation; text inside its strings is not. A body that begins on
-        the signature's own line and goes on below it gets the line break that it lacks.
+        A code fence, a repeated signature and whatever follows the function are cut away. The body of a
+        repeated signature is moved to the original's indentation; text inside its strings is not. A body
+        that begins on the signature's own line and goes on below it gets the line break that it lacks.
         """
         reading = _read(function, completion)
         if reading.status == "empty":

@@ -30,7 +30,7 @@ def _grammar(language: Language) -> tree_sitter.Language:
 
 
 def normalised(text: str) -> str:
-    """The text with every newline as ``\\n`` and no byte-order mark."""
+    """The text with every kind of newline as a line feed, and no byte-order mark."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.removeprefix("\ufeff")
@@ -119,7 +119,7 @@ class SyntaxTree:
 
 
 class LineIndex:
-    """Line numbers of a text, counted from 1; only ``\\n`` ends a line."""
+    """Line numbers of a text, counted from 1; only a line feed ends a line."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
