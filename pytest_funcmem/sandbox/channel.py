@@ -16,7 +16,7 @@ from typing import Protocol, cast, get_args
 from pytest_funcmem.core.protocols import Limits, SandboxOutcome, SandboxResult, SandboxTask
 from pytest_funcmem.sandbox.worker import framing
 
-__all__ = ["ByteStream", "TaskEnd", "WorkerChannel", "WorkerLost", "encode_task", "split_records"]
+__all__ = ["ByteStream", "TaskEnd", "WorkerChannel", "WorkerLostError", "encode_task", "split_records"]
 
 _HEADER = struct.Struct(">BI")
 _LENGTH = struct.Struct(">I")
@@ -26,7 +26,7 @@ _RECORD_COST = 64
 """Bytes counted for each record beside its own, so that a flood of empty ones is a flood too."""
 
 
-class WorkerLost(Exception):
+class WorkerLostError(Exception):
     """The worker is gone or does not keep to the protocol; nothing is known about the task."""
 
 
@@ -81,7 +81,7 @@ def split_records(stream: bytes | bytearray, *, limit: int) -> tuple[tuple[bytes
     Returns:
         The records, and whether the limit cut them off. A record that is not whole is left out.
     """
-    records = []
+    records: list[bytes] = []
     position, spent = 0, 0
     while position + _LENGTH.size <= len(stream):
         (length,) = _LENGTH.unpack_from(stream, position)
@@ -109,15 +109,15 @@ class WorkerChannel:
             What the worker says about its interpreter.
 
         Raises:
-            WorkerLost: It did not get ready.
+            WorkerLostError: It did not get ready.
         """
         deadline = time.monotonic() + timeout_s
         self._send(setup, deadline)
         kind, body = self._frame(deadline)
         if kind == framing.FAULT:
-            raise WorkerLost(body.decode("utf-8", "replace"))
+            raise WorkerLostError(body.decode("utf-8", "replace"))
         if kind != framing.READY:
-            raise WorkerLost(f"the worker began with a frame of kind {kind}")
+            raise WorkerLostError(f"the worker began with a frame of kind {kind}")
         return _object(body)
 
     def run(self, task: SandboxTask, *, grace_s: float) -> TaskEnd:
@@ -128,7 +128,7 @@ class WorkerChannel:
             grace_s: Seconds beyond the task's own limit that the worker gets to start and to clean up.
 
         Raises:
-            WorkerLost: The worker did not answer, or not by the protocol.
+            WorkerLostError: The worker did not answer, or not by the protocol.
         """
         limit = task.limits.output_bytes
         deadline = time.monotonic() + task.limits.wall_s + grace_s
@@ -141,14 +141,14 @@ class WorkerChannel:
             kind, data = self._frame(deadline)
             if kind in kept:
                 if len(kept[kind]) + len(data) > limit:
-                    raise WorkerLost("the worker sent more than the limit that it was given")
+                    raise WorkerLostError("the worker sent more than the limit that it was given")
                 kept[kind] += data
             elif kind == framing.END:
                 break
             elif kind == framing.FAULT:
-                raise WorkerLost(data.decode("utf-8", "replace"))
+                raise WorkerLostError(data.decode("utf-8", "replace"))
             else:
-                raise WorkerLost(f"the worker sent a frame of kind {kind}")
+                raise WorkerLostError(f"the worker sent a frame of kind {kind}")
         end = _object(data)
         records, flooded = split_records(kept[framing.RECORDS], limit=limit)
         return TaskEnd(
@@ -166,12 +166,12 @@ class WorkerChannel:
         try:
             self._stream.send(data, deadline=deadline)
         except OSError as exc:
-            raise WorkerLost(self._explain(f"the worker cannot be reached: {exc}")) from exc
+            raise WorkerLostError(self._explain(f"the worker cannot be reached: {exc}")) from exc
 
     def _frame(self, deadline: float) -> tuple[int, bytes]:
         kind, length = _HEADER.unpack(self._exactly(_HEADER.size, deadline))
         if length > _MAX_FRAME:
-            raise WorkerLost(f"the worker announced a frame of {length} bytes")
+            raise WorkerLostError(f"the worker announced a frame of {length} bytes")
         return kind, self._exactly(length, deadline)
 
     def _exactly(self, count: int, deadline: float) -> bytes:
@@ -180,9 +180,9 @@ class WorkerChannel:
             try:
                 piece = self._stream.receive(count - len(data), deadline=deadline)
             except OSError as exc:
-                raise WorkerLost(self._explain(f"the worker does not answer: {exc}")) from exc
+                raise WorkerLostError(self._explain(f"the worker does not answer: {exc}")) from exc
             if not piece:
-                raise WorkerLost(self._explain("the worker ended"))
+                raise WorkerLostError(self._explain("the worker ended"))
             data += piece
         return bytes(data)
 
@@ -193,13 +193,13 @@ class WorkerChannel:
 
 def _object(body: bytes) -> Mapping[str, object]:
     if len(body) > _MAX_END:
-        raise WorkerLost("the worker sent an oversized message")
+        raise WorkerLostError("the worker sent an oversized message")
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as exc:
-        raise WorkerLost("the worker sent what is no JSON") from exc
+        raise WorkerLostError("the worker sent what is no JSON") from exc
     if not isinstance(value, dict):
-        raise WorkerLost("the worker sent no JSON object")
+        raise WorkerLostError("the worker sent no JSON object")
     return value
 
 
@@ -208,12 +208,12 @@ def _result(
 ) -> SandboxResult:
     outcome = end.get("outcome")
     if outcome not in get_args(SandboxOutcome):
-        raise WorkerLost("the worker named no outcome")
+        raise WorkerLostError("the worker named no outcome")
     if flooded:
         outcome = "refused"
     seconds = end.get("seconds")
     if not isinstance(seconds, float) or not math.isfinite(seconds) or seconds < 0:
-        raise WorkerLost("the worker named no time")
+        raise WorkerLostError("the worker named no time")
     return SandboxResult(
         outcome=cast(SandboxOutcome, outcome),
         records=records,
@@ -229,7 +229,7 @@ def _number(value: object, wanted: bool, most: int) -> int | None:
     if not wanted:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise WorkerLost("the worker named no exit status")
+        raise WorkerLostError("the worker named no exit status")
     return value
 
 

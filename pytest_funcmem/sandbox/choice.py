@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from pytest_funcmem.core.errors import MissingExtraError, UsageError
 from pytest_funcmem.sandbox.namespace_sandbox import NamespaceSandbox
 from pytest_funcmem.sandbox.pool import WarmSandbox
 
-__all__ = ["open_sandbox"]
+__all__ = ["build_images", "open_sandbox"]
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +54,35 @@ def open_sandbox(
             raise UsageError(f"There is no sandbox named {name!r}.", expected="auto, docker or namespace")
     sandbox.open()
     return sandbox
+
+
+def build_images(
+    *, base: str | None = None, progress: Callable[[str], None] = lambda _line: None
+) -> Iterator[str]:
+    """Build the images that are not there yet, one after the other.
+
+    Args:
+        base: Image to build from; None takes a registry's, or makes one where no registry answers.
+        progress: Told what is being done.
+
+    Yields:
+        The id of each image.
+
+    Raises:
+        SandboxUnavailableError: No engine answers, or a build failed.
+        MissingExtraError: The Docker package is not installed.
+    """
+    if not _docker_installed():
+        raise MissingExtraError.for_package("docker", extra="docker", purpose="to build images")
+    from pytest_funcmem.sandbox.docker_sandbox import connect
+    from pytest_funcmem.sandbox.images.build import LANGUAGES, ensure_image
+
+    client = connect()
+    try:
+        for language in LANGUAGES:
+            yield ensure_image(client, language=language, base=base, progress=progress)
+    finally:
+        client.close()
 
 
 def _docker(

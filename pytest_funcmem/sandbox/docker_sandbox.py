@@ -1,6 +1,6 @@
 """The Docker sandbox: one hardened warm container per worker, without network, on a read-only root.
 
-The only file that talks to a Docker engine, besides those under ``images``; imported only where Docker is used.
+The only file that talks to a Docker engine, besides those under ``images``; imported only where it is used.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ import requests.exceptions
 from pytest_funcmem.core.errors import SandboxError, SandboxUnavailableError
 from pytest_funcmem.core.protocols import Limits, SandboxTask
 from pytest_funcmem.core.records import Json
-from pytest_funcmem.sandbox.channel import TaskEnd, WorkerChannel, WorkerLost
+from pytest_funcmem.sandbox.channel import TaskEnd, WorkerChannel, WorkerLostError
 from pytest_funcmem.sandbox.images.build import Progress, ensure_image
-from pytest_funcmem.sandbox.launch import BOOT, ENVIRONMENT, INTERPRETER_OPTIONS, setup_message
+from pytest_funcmem.sandbox.launch import BOOT, ENVIRONMENT, INTERPRETER_OPTIONS, setup_message, worker_config
 from pytest_funcmem.sandbox.ownership import OWNER_LABEL, is_orphan, owner_labels
 from pytest_funcmem.sandbox.pool import WarmSandbox, Worker
 
-__all__ = ["DockerSandbox", "docker_answers"]
+__all__ = ["DockerSandbox", "connect", "docker_answers"]
 
 _log = logging.getLogger(__name__)
 
 _START_S = 60.0
 _GRACE_S = 30.0
-_ENGINE_S = 60.0
-_PING_S = 5.0
+_ENGINE_S = 60
+_PING_S = 5
 _WORKER_MIB = 96
 """Memory of the container beyond the task's: supervisor, zygote, and the loaded programs."""
 _PROCESSES = 1024
@@ -47,7 +47,26 @@ def _describe(error: BaseException) -> str:
     return str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
 
 
-def _connect(*, timeout_s: float) -> Any:
+def connect() -> Any:
+    """Connect to the engine that the environment names.
+
+    Returns:
+        A ``docker.DockerClient`` whose engine has just answered.
+
+    Raises:
+        SandboxUnavailableError: No engine answers.
+    """
+    try:
+        return _connect(timeout_s=_ENGINE_S)
+    except _ENGINE_FAILURES as exc:
+        raise SandboxUnavailableError(
+            f"The Docker engine does not answer: {_describe(exc)}.",
+            expected="a running engine that this user may use",
+            remedy="start it (systemctl start docker), join its group or use --funcmem-sandbox=namespace",
+        ) from exc
+
+
+def _connect(*, timeout_s: int) -> Any:
     client = docker.from_env(timeout=timeout_s)
     try:
         client.ping()
@@ -102,8 +121,8 @@ class DockerSandbox(WarmSandbox):
         return {**super().identity(), **self._engine, "image": self._image}
 
     def _prepare(self) -> None:
+        self._client = connect()
         try:
-            self._client = _connect(timeout_s=_ENGINE_S)
             version = self._client.version()
             info = self._client.info()
             reap_orphans(self._client)
@@ -111,10 +130,12 @@ class DockerSandbox(WarmSandbox):
         except _ENGINE_FAILURES as exc:
             self._release()
             raise SandboxUnavailableError(
-                f"The Docker engine does not answer: {_describe(exc)}.",
-                expected="a running engine that this user may use",
-                remedy="start it (systemctl start docker), join its group, or use --funcmem-sandbox=namespace",
+                f"The Docker engine failed: {_describe(exc)}.",
+                remedy="look at the engine (docker info), or use --funcmem-sandbox=namespace",
             ) from exc
+        except BaseException:
+            self._release()
+            raise
         self._remapped = any("name=userns" in option for option in info.get("SecurityOptions") or ())
         self._engine = {
             "engine": f"docker {version.get('Version')}",
@@ -148,7 +169,7 @@ class DockerSandbox(WarmSandbox):
             raise SandboxError(
                 f"The Docker engine failed: {_describe(exc)}.",
                 where="docker sandbox",
-                remedy="look at the engine (docker info), then run the audit again: what was finished is kept",
+                remedy="look at the engine (docker info) and run the audit again: what was finished is kept",
             ) from exc
 
     def _must_replace(self, end: TaskEnd) -> str | None:
@@ -236,7 +257,7 @@ class _Container:
             attached = container.attach_socket(params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
             self._stream = _AttachedStream(attached)
             container.start()
-            config = {"mode": "uid", "alias": False, "first_uid": uids[0], "uids": uids[1]}
+            config = worker_config(mode="uid", first_uid=uids[0], uids=uids[1])
             self._channel = WorkerChannel(self._stream)
             setup = setup_message(programs=sources, config=config)
             self.about: Mapping[str, object] = self._channel.start(setup, timeout_s=_START_S)
@@ -254,7 +275,9 @@ class _Container:
             try:
                 self._container.update(mem_limit=memory, memswap_limit=memory)
             except _ENGINE_FAILURES as exc:
-                raise WorkerLost(f"the container's memory limit cannot be changed: {_describe(exc)}") from exc
+                raise WorkerLostError(
+                    f"the container's memory limit cannot be changed: {_describe(exc)}"
+                ) from exc
             self._limits = task.limits
         return self._channel.run(task, grace_s=_GRACE_S)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_funcmem.core.errors import UsageError
 
-__all__ = ["BOOT", "ENVIRONMENT", "INTERPRETER_OPTIONS", "program_sources", "setup_message"]
+__all__ = ["BOOT", "ENVIRONMENT", "INTERPRETER_OPTIONS", "program_sources", "setup_message", "worker_config"]
 
 INTERPRETER_OPTIONS = ("-s", "-B")
 """Not ``-I``: it would ignore PYTHONHASHSEED. The environment is empty but for ``ENVIRONMENT`` instead."""
@@ -88,6 +88,27 @@ def program_sources(programs: Mapping[str, Path]) -> dict[str, str]:
     return sources
 
 
+def worker_config(
+    *, mode: str, first_uid: int, uids: int, alias: bool = False, count_processes: bool = True
+) -> dict[str, object]:
+    """Settings of the worker.
+
+    Args:
+        mode: ``uid`` or ``namespaces``; see ``worker.zygote``.
+        first_uid: Start of the range from which each candidate gets a user of its own.
+        uids: Size of that range.
+        alias: Whether only one user exists, which candidates see under the numbers of the range.
+        count_processes: Whether the kernel can count the processes of a candidate alone.
+    """
+    return {
+        "mode": mode,
+        "first_uid": first_uid,
+        "uids": uids,
+        "alias": alias,
+        "count_processes": count_processes,
+    }
+
+
 def setup_message(
     *, programs: Mapping[str, str], config: Mapping[str, object], root: Mapping[str, object] | None = None
 ) -> bytes:
@@ -95,7 +116,7 @@ def setup_message(
 
     Args:
         programs: Text of the programs by name.
-        config: See ``worker.supervisor.main``.
+        config: See ``worker_config``.
         root: See ``worker.private_root.enter``; None where the root directory is the worker's already.
     """
     files = resources.files("pytest_funcmem.sandbox.worker")

@@ -7,6 +7,8 @@ of one in which only that user exists. Each candidate gets process, mount and IP
 from __future__ import annotations
 
 import os
+import platform
+import re
 import secrets
 import shutil
 import signal
@@ -15,13 +17,22 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from pytest_funcmem.core.errors import SandboxUnavailableError
+from pytest_funcmem.core.errors import SandboxError, SandboxUnavailableError
 from pytest_funcmem.core.protocols import Limits, SandboxTask
-from pytest_funcmem.sandbox.channel import TaskEnd, WorkerChannel, WorkerLost
-from pytest_funcmem.sandbox.launch import BOOT, ENVIRONMENT, INTERPRETER_OPTIONS, setup_message
+from pytest_funcmem.core.records import Json
+from pytest_funcmem.sandbox.cgroups import MemoryGroup, find_parent, new_group
+from pytest_funcmem.sandbox.channel import TaskEnd, WorkerChannel, WorkerLostError
+from pytest_funcmem.sandbox.launch import (
+    BOOT,
+    ENVIRONMENT,
+    INTERPRETER_OPTIONS,
+    setup_message,
+    worker_config,
+)
 from pytest_funcmem.sandbox.pool import WarmSandbox, Worker
 from pytest_funcmem.sandbox.process_stream import SocketStream
 
@@ -30,11 +41,44 @@ __all__ = ["NamespaceSandbox"]
 _START_S = 20.0
 _GRACE_S = 20.0
 _STOP_S = 10.0
+_PROBE_S = 10.0
+_WORKER_MIB = 96
+"""Memory of the group beyond the task's: supervisor, zygote, and the loaded programs."""
 _IDS = 65_536
 _FIRST_ID = 0x7000_0000
-"""Where the ranges of host user ids begin that root's sandboxes use: far from those of users and of engines."""
-
+"""Where the ranges of host ids begin that root's sandboxes use: far from those of users and of engines."""
 _TOP_LEVEL = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_AS_ROOT = ("--mount", "--propagation=private")
+_AS_USER = (
+    "--user",
+    "--map-root-user",
+    "--mount",
+    "--propagation=private",
+    "--pid",
+    "--net",
+    "--ipc",
+    "--uts",
+    "--cgroup",
+    "--fork",
+    "--kill-child",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Means:
+    """What this machine offers.
+
+    Attributes:
+        unshare: Path of the program.
+        as_root: Whether users of the sandbox can be mapped to ids that nobody has.
+        groups: Where control groups with a memory limit can be made; None if nowhere.
+        counts: Whether the kernel counts the processes of a candidate apart from those of its user.
+    """
+
+    unshare: str
+    as_root: bool
+    groups: Path | None
+    counts: bool
 
 
 class NamespaceSandbox(WarmSandbox):
@@ -49,61 +93,69 @@ class NamespaceSandbox(WarmSandbox):
 
     def __init__(self, *, programs: Mapping[str, Path], workers: int = 0) -> None:
         super().__init__(programs=programs, workers=workers)
-        self._unshare = ""
+        self._means: _Means | None = None
+
+    def identity(self) -> Mapping[str, Json]:
+        """Engine, interpreter and kernel, for the manifest."""
+        limits = "cgroup" if self._means is not None and self._means.groups is not None else "rlimit"
+        return {**super().identity(), "memory_limit": limits}
 
     def _prepare(self) -> None:
-        unshare = shutil.which("unshare")
-        if sys.platform != "linux" or unshare is None:
-            raise SandboxUnavailableError(
-                "The namespace sandbox needs Linux and the program 'unshare'.",
-                remedy="install util-linux, or start Docker and use --funcmem-sandbox=docker",
-            )
-        self._unshare = unshare
+        means = _probe()
+        self._means = means
+        lacks = ["the host's system libraries are visible, read-only"]
+        if means.groups is None:
+            lacks.append("memory is limited for each process, not for a task's processes together")
+        if not means.counts:
+            lacks.append("the number of processes is not limited")
+        notice = (
+            "The embedded namespace sandbox isolates code by kernel namespaces and a system-call filter. "
+            f"Unlike in Docker, {'; '.join(lacks)}; its results depend on this machine's Python "
+            f"{platform.python_version()}."
+        )
+        if notice not in self.notices:
+            self.notices = (*self.notices, notice)
+
+    def _release(self) -> None:
+        self._means = None
 
     def _start_worker(self, limits: Limits) -> Worker:
-        return _NamespaceWorker(self._unshare, self._sources)
+        means = self._means
+        if means is None:
+            raise SandboxError("The sandbox is closed.", where="namespace sandbox")
+        return _NamespaceWorker(means, self._sources)
 
     def _must_replace(self, end: TaskEnd) -> str | None:
         return None  # a candidate's namespaces end with it; nothing of it is left in the worker
 
 
 class _NamespaceWorker:
-    def __init__(self, unshare: str, sources: Mapping[str, str]) -> None:
-        as_root = os.geteuid() == 0
-        namespaces = ["--mount", "--propagation=private"]
-        if not as_root:
-            namespaces += ["--user", "--map-root-user", "--pid", "--net", "--ipc", "--uts", "--cgroup"]
-            namespaces += ["--fork", "--kill-child"]
-        interpreter = base_interpreter()
-        command = [unshare, *namespaces, "--", interpreter, *INTERPRETER_OPTIONS, "-c", BOOT]
-        ours, theirs = socket.socketpair()
-        complaints: IO[bytes] = tempfile.TemporaryFile()
-        self._stream = SocketStream(ours, complaints)
+    def __init__(self, means: _Means, sources: Mapping[str, str]) -> None:
+        self._group: MemoryGroup | None = None
+        self._limits: Limits | None = None
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=theirs,
-                stdout=theirs,
-                stderr=complaints,
-                env=dict(ENVIRONMENT),
-                cwd="/",
-                start_new_session=True,
-            )
+            self._group = None if means.groups is None else new_group(means.groups)
         except OSError as exc:
-            self._stream.close()
-            raise WorkerLost(f"unshare cannot be started: {exc}") from exc
-        finally:
-            theirs.close()
-        config = {
-            "mode": "namespaces",
-            "alias": not as_root,
-            "first_uid": 20_000,
-            "uids": 40_000,
-        }
+            raise WorkerLostError(str(exc)) from exc
+        interpreter = base_interpreter()
+        command = [means.unshare, *(_AS_ROOT if means.as_root else _AS_USER), "--"]
+        command += [interpreter, *INTERPRETER_OPTIONS, "-c", BOOT]
+        if self._group is not None:
+            # A shell joins the group before anything is forked, so that nothing can be outside of it.
+            command = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self._group.members), *command]
+        self._process, self._stream = _spawn(command)
         self._channel = WorkerChannel(self._stream)
         try:
             setup = setup_message(
-                programs=sources, config=config, root=private_root(interpreter, as_root=as_root)
+                programs=sources,
+                config=worker_config(
+                    mode="namespaces",
+                    first_uid=20_000,
+                    uids=40_000,
+                    alias=not means.as_root,
+                    count_processes=means.counts,
+                ),
+                root=private_root(as_root=means.as_root),
             )
             self.about: Mapping[str, object] = self._channel.start(setup, timeout_s=_START_S)
         except BaseException:
@@ -115,14 +167,105 @@ class _NamespaceWorker:
         return True
 
     def run(self, task: SandboxTask) -> TaskEnd:
-        return self._channel.run(task, grace_s=_GRACE_S)
+        group = self._group
+        if group is None:
+            return self._channel.run(task, grace_s=_GRACE_S)
+        try:
+            if task.limits != self._limits:
+                mebibytes = task.limits.memory_mib + task.limits.files_mib + _WORKER_MIB
+                group.limit(mebibytes * 1024 * 1024)
+                self._limits = task.limits
+            before = group.oom_kills()
+            end = self._channel.run(task, grace_s=_GRACE_S)
+            killed_for_memory = group.oom_kills() > before
+        except OSError as exc:
+            raise WorkerLostError(f"the control group cannot be used: {exc}") from exc
+        if killed_for_memory and end.result.signal == signal.SIGKILL:
+            return replace(end, result=replace(end.result, outcome="memory", signal=None))
+        return end
 
     def stop(self) -> None:
         if self._process.poll() is None:
             # Its end takes all the namespaces' processes along: each dies with its parent.
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait(_STOP_S)
+        self._process.wait(_STOP_S)
         self._stream.close()
+        if self._group is not None:
+            self._group.remove()
+
+
+def _spawn(command: list[str]) -> tuple[subprocess.Popen[bytes], SocketStream]:
+    ours, theirs = socket.socketpair()
+    complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - the stream closes it
+    stream = SocketStream(ours, complaints)
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=theirs.fileno(),
+            stdout=theirs.fileno(),
+            stderr=complaints,
+            env=dict(ENVIRONMENT),
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError as exc:
+        stream.close()
+        raise WorkerLostError(f"{command[0]} cannot be started: {exc}") from exc
+    finally:
+        theirs.close()
+    return process, stream
+
+
+def _probe() -> _Means:
+    """Find out what this machine offers.
+
+    Raises:
+        SandboxUnavailableError: Not enough.
+    """
+    unshare = shutil.which("unshare", path=ENVIRONMENT["PATH"] + ":/usr/sbin:/sbin")
+    if sys.platform != "linux" or unshare is None:
+        raise SandboxUnavailableError(
+            "The namespace sandbox needs Linux and the program 'unshare'.",
+            remedy="install util-linux, or start Docker and use --funcmem-sandbox=docker",
+        )
+    as_root = os.geteuid() == 0
+    flags = _AS_ROOT if as_root else _AS_USER
+    try:
+        probe = subprocess.run(
+            [unshare, *flags, "--", "/bin/true"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PROBE_S,
+            check=False,
+        )
+        failure = probe.stderr.strip() if probe.returncode else ""
+    except (OSError, subprocess.TimeoutExpired) as exc:
+        failure = str(exc)
+    if failure:
+        raise SandboxUnavailableError(
+            f"This machine does not let this user make namespaces: {failure[:300]}.",
+            expected="root, or user namespaces for ordinary users",
+            remedy=_remedy(),
+        )
+    kernel = re.match(r"(\d+)\.(\d+)", platform.release())
+    recent = kernel is not None and (int(kernel[1]), int(kernel[2])) >= (5, 14)
+    return _Means(unshare=unshare, as_root=as_root, groups=find_parent(), counts=as_root or recent)
+
+
+def _remedy() -> str:
+    switches = {
+        "kernel.apparmor_restrict_unprivileged_userns": "0",
+        "kernel.unprivileged_userns_clone": "1",
+    }
+    for name, wanted in switches.items():
+        path = Path("/proc/sys", name.replace(".", "/"))
+        if path.is_file() and path.read_text(encoding="ascii").strip() != wanted:
+            return f"sudo sysctl {name}={wanted}, or start Docker and use --funcmem-sandbox=docker"
+    most = Path("/proc/sys/user/max_user_namespaces")
+    if most.is_file() and most.read_text(encoding="ascii").strip() == "0":
+        return "sudo sysctl user.max_user_namespaces=10000, or start Docker and use --funcmem-sandbox=docker"
+    return "start Docker and use --funcmem-sandbox=docker; inside a container, allow it to make namespaces"
 
 
 def base_interpreter() -> str:
@@ -130,11 +273,10 @@ def base_interpreter() -> str:
     return str(Path(getattr(sys, "_base_executable", None) or sys.executable).resolve())
 
 
-def private_root(interpreter: str, *, as_root: bool) -> dict[str, object]:
+def private_root(*, as_root: bool) -> dict[str, object]:
     """What of the host is shown in the sandbox: system libraries and the interpreter's own prefix.
 
     Args:
-        interpreter: Real path of the interpreter.
         as_root: Whether the caller is root, so that the users of the sandbox can be mapped to unused ids.
     """
     binds, links = ["/usr"], []

@@ -17,7 +17,7 @@ from typing import Protocol, Self
 from pytest_funcmem.core.errors import SandboxError, UsageError
 from pytest_funcmem.core.protocols import Limits, SandboxResult, SandboxTask
 from pytest_funcmem.core.records import Json
-from pytest_funcmem.sandbox.channel import TaskEnd, WorkerLost
+from pytest_funcmem.sandbox.channel import TaskEnd, WorkerLostError
 from pytest_funcmem.sandbox.launch import program_sources
 
 __all__ = ["WarmSandbox", "Worker", "default_workers"]
@@ -46,7 +46,7 @@ class Worker(Protocol):
         ...
 
     def run(self, task: SandboxTask) -> TaskEnd:
-        """Run one task; ``WorkerLost`` where that is not possible."""
+        """Run one task; ``WorkerLostError`` where that is not possible."""
         ...
 
     def stop(self) -> None:
@@ -81,12 +81,18 @@ class WarmSandbox(ABC):
 
     @abstractmethod
     def _start_worker(self, limits: Limits) -> Worker:
-        """Start one worker that fits the limits; ``SandboxError`` where the engine is gone, ``WorkerLost`` where it did not start."""
+        """Start one worker that fits the limits.
+
+        Raises:
+            SandboxError: The engine is gone.
+            WorkerLostError: The worker did not start; another may.
+        """
 
     @abstractmethod
     def _must_replace(self, end: TaskEnd) -> str | None:
         """Why a worker is not to be used again after a task, or None."""
 
+    @abstractmethod
     def _release(self) -> None:
         """Free what ``_prepare`` took."""
 
@@ -147,11 +153,11 @@ class WarmSandbox(ABC):
         with self._turns:
             try:
                 return self._attempt(task)
-            except WorkerLost as lost:
+            except WorkerLostError as lost:
                 _log.warning("A sandbox worker was lost and is replaced: %s", lost)
             try:
                 return self._attempt(task)
-            except WorkerLost as lost:
+            except WorkerLostError as lost:
                 raise SandboxError(
                     f"The sandbox worker was lost twice over one task: {lost}",
                     where=f"{self.name} sandbox",
@@ -203,11 +209,11 @@ class WarmSandbox(ABC):
     def _start(self, limits: Limits) -> Worker:
         try:
             return self._start_worker(limits)
-        except WorkerLost as first:
+        except WorkerLostError as first:
             _log.warning("A sandbox worker did not start and is started again: %s", first)
         try:
             return self._start_worker(limits)
-        except WorkerLost as lost:
+        except WorkerLostError as lost:
             raise SandboxError(
                 f"A sandbox worker does not start: {lost}", where=f"{self.name} sandbox"
             ) from lost

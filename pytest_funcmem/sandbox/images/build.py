@@ -28,7 +28,7 @@ from pytest_funcmem.sandbox.images.host_base import (
     write_base,
 )
 
-__all__ = ["IMAGE_LABEL", "Progress", "ensure_image"]
+__all__ = ["IMAGE_LABEL", "LANGUAGES", "Progress", "ensure_image"]
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +36,9 @@ Progress = Callable[[str], None]
 """Called with one line of text for each step."""
 
 IMAGE_LABEL = "org.pytest-funcmem.image"
+
+LANGUAGES = ("python",)
+"""Languages that have a Dockerfile here."""
 
 _REGISTRY_BASES: Mapping[str, str] = {"python": "python:3.11-slim-bookworm"}
 _SILENT_BEFORE_S = 8.0
@@ -112,7 +115,7 @@ def _default_base(client: Any, language: str, dockerfile: str, progress: Progres
         return _import_host_base(client, packages, local_base)
     raise SandboxUnavailableError(
         f"The base image {registry_base!r} cannot be pulled, and this machine is no Debian to make one from.",
-        remedy=f"docker pull {registry_base} where a registry can be reached, or use --funcmem-sandbox=namespace",
+        remedy=f"docker pull {registry_base} where a registry answers, or use --funcmem-sandbox=namespace",
     )
 
 

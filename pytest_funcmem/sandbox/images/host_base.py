@@ -1,7 +1,7 @@
 """A base image out of the host's own Debian packages, for machines that reach no image registry.
 
-The files of a few packages and of all that they depend on are packed with a matching package database, so that
-``apt`` works in the image. Only files that belong to packages are taken: nothing of users, no keys, no shadow.
+The files of a few packages and of all that they depend on are packed with a matching package database, so
+that ``apt`` works in the image. Only files that belong to packages are taken: nothing of users, no keys.
 """
 
 from __future__ import annotations
@@ -142,8 +142,10 @@ def closure(packages: Mapping[str, HostPackage], wanted: Iterable[str]) -> tuple
         if name not in packages or name in found:
             continue
         found[name] = packages[name]
-        for choices in packages[name].needs:
-            pending.append(next((one for one in choices if one in packages or one in providers), choices[0]))
+        pending += [
+            next((one for one in choices if one in packages or one in providers), choices[0])
+            for choices in packages[name].needs
+        ]
     return tuple(found[name] for name in sorted(found))
 
 

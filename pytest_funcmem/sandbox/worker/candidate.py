@@ -46,7 +46,6 @@ def limit_resources(limits: dict[str, Any]) -> None:
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: limits["files_mib"] * _MIB,
         resource.RLIMIT_NOFILE: _OPEN_FILES,
-        resource.RLIMIT_NPROC: limits["processes"],
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_MEMLOCK: 0,
         # Private writable memory. Unlike the address space, it does not count what runtimes merely reserve.
@@ -118,7 +117,10 @@ def run(spawn: dict[str, Any], programs: dict[str, ModuleType]) -> None:
         limit_resources(spawn["limits"])
         if spawn["alias"]:
             become_alias(spawn["uid"])
-        else:
+        if spawn["count_processes"]:
+            limit = spawn["limits"]["processes"]
+            resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+        if not spawn["alias"]:
             become(spawn["uid"])
         linux.drop_capabilities()
         linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)

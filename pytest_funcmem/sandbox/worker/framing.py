@@ -17,7 +17,7 @@ HEADER = struct.Struct(">BI")
 LENGTH = struct.Struct(">I")
 
 
-class ChannelClosed(Exception):
+class ChannelClosedError(Exception):
     """The other side has gone."""
 
 
@@ -25,13 +25,13 @@ def read_exact(fd: int, count: int) -> bytes:
     """Read exactly ``count`` bytes.
 
     Raises:
-        ChannelClosed: The stream ended before.
+        ChannelClosedError: The stream ended before.
     """
     pieces = []
     while count:
         piece = os.read(fd, min(count, 1 << 20))
         if not piece:
-            raise ChannelClosed
+            raise ChannelClosedError
         pieces.append(piece)
         count -= len(piece)
     return b"".join(pieces)

@@ -10,7 +10,6 @@ import os
 import signal
 import socket
 import stat
-import struct
 from typing import Any
 
 from . import linux
@@ -28,7 +27,8 @@ _INNER_NAMESPACES = (
     | linux.CLONE_NEWCGROUP
 )
 _ETC = {
-    "passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+    "passwd": "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
     "group": "root:x:0:\nnogroup:x:65534:\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
     "hosts": "127.0.0.1 localhost\n::1 localhost\n",
@@ -43,7 +43,7 @@ def enter(config: dict[str, Any]) -> None:
 
     Args:
         config: ``binds`` (paths shown read-only), ``links`` (symbolic links, as [path, target]),
-            ``uid_map`` and ``gid_map`` ([inside, outside, count], or null where the namespaces are entered already).
+            ``uid_map`` and ``gid_map`` ([inside, outside, count]; null where all namespaces are entered).
     """
     linux.mount("none", "/", "", linux.MS_REC | linux.MS_PRIVATE)
     _pivot()

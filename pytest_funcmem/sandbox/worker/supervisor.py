@@ -5,6 +5,7 @@ It never runs, imports or parses anything of a candidate: requests and records p
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -26,7 +27,7 @@ _DEATH_GRACE_S = 10.0
 _OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 
 
-class WorkerBroken(Exception):
+class WorkerBrokenError(Exception):
     """The worker itself cannot go on; the host starts another."""
 
 
@@ -34,7 +35,7 @@ def main(config: dict[str, Any], programs: dict[str, str]) -> None:
     """Serve the host on standard input and output until it goes away.
 
     Args:
-        config: ``mode`` (``uid`` or ``namespaces``), ``alias``, ``first_uid``, ``uids``.
+        config: As ``launch.worker_config`` makes it.
         programs: Text of the programs by name.
     """
     os.umask(0o022)
@@ -45,11 +46,11 @@ def main(config: dict[str, Any], programs: dict[str, str]) -> None:
         while True:
             kind, body = framing.read_frame(_HOST_IN)
             if kind != framing.TASK:
-                raise WorkerBroken(f"unexpected frame {kind}")
+                raise WorkerBrokenError(f"unexpected frame {kind}")
             supervisor.run(body)
-    except framing.ChannelClosed:
+    except framing.ChannelClosedError:
         return
-    except WorkerBroken as exc:
+    except WorkerBrokenError as exc:
         framing.write_frame(_HOST_OUT, framing.FAULT, str(exc).encode("utf-8", "replace"))
 
 
@@ -82,7 +83,9 @@ class Supervisor:
         theirs.close()
         answer = self._control.recv(8192)
         if answer != b"ready":
-            raise WorkerBroken(answer.decode("utf-8", "replace") or "the zygote died while loading programs")
+            raise WorkerBrokenError(
+                answer.decode("utf-8", "replace") or "the zygote died while loading programs"
+            )
 
     def run(self, body: bytes) -> None:
         """Run one task and report records, output and end to the host."""
@@ -115,7 +118,7 @@ class Supervisor:
                 stopped = "refused"
         leftovers = [] if apart else cleanup.sweep(uid)
         if not gone:
-            raise WorkerBroken("processes of a candidate could not be killed")
+            raise WorkerBrokenError("processes of a candidate could not be killed")
         end = describe_end(status, stopped=stopped, out_of_memory=_oom_kills() > kills_before)
         end.update(seconds=seconds, leftovers=[str(path)[:200] for path in leftovers[:20]])
         framing.write_frame(_HOST_OUT, framing.END, json.dumps(end).encode())
@@ -136,7 +139,7 @@ class Supervisor:
                         return None, self._answer()
                     if fd == _HOST_IN:
                         if event & (select.POLLHUP | select.POLLERR):
-                            raise framing.ChannelClosed
+                            raise framing.ChannelClosedError
                         continue
                     if exchange.move(fd):
                         return "refused", None
@@ -148,12 +151,12 @@ class Supervisor:
         self._control.settimeout(_DEATH_GRACE_S)
         try:
             answer = self._control.recv(8192)
-        except socket.timeout:
-            raise WorkerBroken("the zygote does not answer") from None
+        except socket.timeout:  # noqa: UP041 - another class than TimeoutError before Python 3.10
+            raise WorkerBrokenError("the zygote does not answer") from None
         finally:
             self._control.settimeout(None)
         if len(answer) != _NUMBER.size:
-            raise WorkerBroken(answer.decode("utf-8", "replace") or "the zygote died")
+            raise WorkerBrokenError(answer.decode("utf-8", "replace") or "the zygote died")
         number: int = _NUMBER.unpack(answer)[0]
         return number
 
@@ -284,10 +287,8 @@ def describe_end(status: int, *, stopped: str | None, out_of_memory: bool) -> di
 
 
 def _kill(pid: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):  # it may just have ended by itself
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # it has just ended by itself
 
 
 def _oom_kills() -> int:
