@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["around", "cells", "fold", "shorten", "visible"]
+__all__ = ["around", "cells", "fold", "fold_spans", "shorten", "visible"]
 
 # Control, format (bidirectional overrides, zero-width characters), surrogate, private, unassigned characters,
 # and the two separators that some terminals break lines at.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _MARKS_IN_A_ROW = 2
-_TAB = 4
 
 
-def visible(text: str) -> str:
+def visible(text: str, *, tab: int = 4) -> str:
     r"""Replace what is invisible, or would steer a terminal, by what shows it: ``\x1b``, ``\u202e``, ``→``.
 
     Newlines are replaced too: cut the text into lines before. More than two combining marks in a row are
@@ -24,6 +23,7 @@ def visible(text: str) -> str:
 
     Args:
         text: Any text.
+        tab: Distance of tab stops.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -33,7 +33,7 @@ def visible(text: str) -> str:
         category = unicodedata.category(character)
         marks = marks + 1 if category in ("Mn", "Me") else 0
         if character == "\t":
-            piece = "→".ljust(_TAB - column % _TAB)
+            piece = "→".ljust(tab - column % tab)
         elif category in _HIDDEN or marks > _MARKS_IN_A_ROW:
             piece = _escape(character)
         elif category == "Zs" and character != " ":
@@ -101,18 +101,34 @@ def fold(text: str, width: int, *, hang: int = 0) -> list[str]:
         width: Most cells of a line.
         hang: Indentation of all lines but the first.
     """
-    lines: list[str] = []
-    indent = ""
-    while cells(indent + text) > width:
-        head = _take(text, width - len(indent))
-        cut = max(head.rfind(mark) + 1 for mark in " ,;(=")
-        if cut <= len(head) // 2:
-            cut = len(head)
-        lines.append((indent + text[:cut]).rstrip())
-        text = text[cut:].lstrip(" ")
-        indent = " " * hang
-    lines.append((indent + text).rstrip())
-    return lines
+    spans = fold_spans(text, width, hang=hang)
+    return [" " * (hang if number else 0) + text[start:end] for number, (start, end) in enumerate(spans)]
+
+
+def fold_spans(text: str, width: int, *, hang: int = 0) -> list[tuple[int, int]]:
+    """Where ``fold`` breaks a text: the pieces of its lines, as (start, end), without indentation.
+
+    Args:
+        text: A visible text.
+        width: Most cells of a line, at least ``hang`` + 2.
+        hang: Indentation of all lines but the first.
+    """
+    spans: list[tuple[int, int]] = []
+    start, room = 0, width
+    while cells(text[start:]) > room:
+        head = _take(text[start:], room)
+        # A blank is the best place; a mark of punctuation will do; else the line is simply full.
+        near = head.rfind(" ") + 1
+        if near <= len(head) // 2:
+            near = max(head.rfind(mark) + 1 for mark in ",;([{=.|/")
+        end = start + (near if near > len(head) // 2 else len(head))
+        spans.append((start, start + len(text[start:end].rstrip(" "))))
+        start = end
+        while start < len(text) and text[start] == " ":
+            start += 1
+        room = width - hang
+    spans.append((start, max(start, len(text.rstrip(" ")))))
+    return spans
 
 
 def _take(text: str, width: int) -> str:
