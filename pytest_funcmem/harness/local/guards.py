@@ -1,0 +1,148 @@
+"""Finds what stands between the states found so far and the lines that none of them reached."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pytest_funcmem.harness.local.analysis import Analysis
+from pytest_funcmem.harness.local.literals import literals_in
+
+__all__ = ["Wish", "parameters_behind", "wishes"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A condition to be turned the other way.
+
+    Attributes:
+        names: Parameters (or the receiver) that it depends on.
+        constants: Source of the constants that it compares with, and of those they come from.
+        line: Relative line of the condition; a state that reached it is a good place to begin.
+    """
+
+    names: tuple[str, ...]
+    constants: tuple[str, ...]
+    line: int
+
+
+def wishes(analysis: Analysis, missed: Iterable[int]) -> tuple[Wish, ...]:
+    """Conditions that guard missed lines, innermost first for each line.
+
+    Args:
+        analysis: The original and its file.
+        missed: Lines that no valid state reached, relative to the signature's line.
+    """
+    behind = parameters_behind(analysis)
+    lines = set(missed)
+    start = analysis.node.lineno
+    found: dict[Wish, None] = {}
+    parents: list[tuple[ast.AST, tuple[ast.expr, ...]]] = [(analysis.node, ())]
+    while parents:
+        node, tests = parents.pop()
+        guard = _guard(node)
+        inner = (*tests, guard) if guard is not None else tests
+        if isinstance(node, ast.stmt) and node is not analysis.node and (node.lineno - start) in lines:
+            for test in reversed(tests):
+                found.setdefault(_wish(analysis, test, behind, start))
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                parents.append((child, inner))
+        _early_exits(analysis, node, lines, behind, start, found)
+    return tuple(wish for wish in found if wish.names)
+
+
+def _early_exits(
+    analysis: Analysis,
+    node: ast.AST,
+    lines: set[int],
+    behind: dict[str, frozenset[str]],
+    start: int,
+    found: dict[Wish, None],
+) -> None:
+    """A statement after ``if …: return`` is guarded by that condition, too."""
+    for block in (getattr(node, "body", None), getattr(node, "orelse", None)):
+        if not isinstance(block, list):
+            continue
+        exits: list[ast.expr] = []
+        for statement in block:
+            if isinstance(statement, ast.stmt) and statement.lineno - start in lines:
+                for test in reversed(exits):
+                    found.setdefault(_wish(analysis, test, behind, start))
+            if isinstance(statement, ast.If) and isinstance(
+                statement.body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break
+            ):
+                exits.append(statement.test)
+
+
+def _guard(node: ast.AST) -> ast.expr | None:
+    match node:
+        case ast.If(test=test) | ast.While(test=test):
+            return test
+        case ast.For(iter=iterated) | ast.AsyncFor(iter=iterated):
+            return iterated
+        case ast.Match(subject=subject):
+            return subject
+        case _:
+            return None
+
+
+def _wish(analysis: Analysis, test: ast.expr, behind: dict[str, frozenset[str]], start: int) -> Wish:
+    names: dict[str, None] = {}
+    roots: list[ast.AST] = [test]
+    for item in ast.walk(test):
+        if isinstance(item, ast.Name):
+            for parameter in sorted(behind.get(item.id, ())):
+                names.setdefault(parameter)
+            definition = analysis.definitions.get(item.id)
+            if definition is not None and not isinstance(definition, ast.stmt):
+                roots.append(definition)
+            elif item.id not in behind:
+                roots.extend(_assigned(analysis, item.id))
+    return Wish(
+        names=tuple(names),
+        constants=tuple(dict.fromkeys(literals_in(roots)))[:24],
+        line=max(0, test.lineno - start),
+    )
+
+
+def _assigned(analysis: Analysis, name: str) -> list[ast.AST]:
+    return [
+        item.value
+        for item in ast.walk(analysis.node)
+        if isinstance(item, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == name for target in item.targets)
+    ]
+
+
+def parameters_behind(analysis: Analysis) -> dict[str, frozenset[str]]:
+    """For each local name, the parameters (and the receiver) that its value may come from."""
+    behind = {parameter.name: frozenset({parameter.name}) for parameter in analysis.parameters}
+    if analysis.receiver is not None:
+        behind[analysis.receiver] = frozenset({analysis.receiver})
+    for _ in range(3):
+        for item in ast.walk(analysis.node):
+            match item:
+                case ast.Assign(targets=targets, value=value):
+                    _flow(behind, targets, value)
+                case ast.AugAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
+                    _flow(behind, [target], value)
+                case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+                    _flow(behind, [target], value)
+                case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
+                    _flow(behind, [target], value)
+    return behind
+
+
+def _flow(behind: dict[str, frozenset[str]], targets: list[ast.expr], value: ast.expr) -> None:
+    sources: frozenset[str] = frozenset()
+    for item in ast.walk(value):
+        if isinstance(item, ast.Name):
+            sources |= behind.get(item.id, frozenset())
+    if not sources:
+        return
+    for target in targets:
+        for name in ast.walk(target):
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
+                behind[name.id] = behind.get(name.id, frozenset()) | sources

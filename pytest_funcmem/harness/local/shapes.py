@@ -1,0 +1,364 @@
+"""Decides what values a parameter should get: from its hint first, then its uses, its default and its name.
+
+A shape says what kind of value, with what inside and which constants are worth trying. It makes no values.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, replace
+
+from pytest_funcmem.harness.local.analysis import Analysis, dotted_name
+from pytest_funcmem.harness.local.evidence import Evidence
+from pytest_funcmem.harness.local.literals import constant_text
+
+__all__ = ["Shape", "shape_of"]
+
+_MAX_NESTING = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A set of values.
+
+    Attributes:
+        kind: Name of a strategy.
+        items: Shapes of what is inside: elements, (key, value), members of a union, places of a tuple.
+        fields: Keys (as source expressions) or attributes, with their shapes.
+        constants: Source expressions to try often.
+        lengths: Lengths to try.
+        formats: Formats of text, as (sort, text).
+        name: Class or enumeration of the file, or the flavour of a text.
+        extent: Symbol of the number that its length equals.
+    """
+
+    kind: str
+    items: tuple[Shape, ...] = ()
+    fields: tuple[tuple[str, Shape], ...] = ()
+    constants: tuple[str, ...] = ()
+    lengths: tuple[int, ...] = ()
+    formats: tuple[tuple[str, str], ...] = ()
+    name: str = ""
+    extent: str | None = None
+
+
+_PLAIN_HINTS = {
+    "int": "int", "float": "float", "complex": "complex", "str": "str", "bytes": "bytes", "bytearray": "bytes",
+    "bool": "bool", "None": "none", "object": "any", "Any": "any", "datetime": "datetime", "date": "date",
+    "time": "time", "timedelta": "timedelta", "Decimal": "decimal", "Fraction": "fraction", "Path": "path",
+    "PurePath": "path", "PosixPath": "path", "UUID": "uuid", "Number": "number", "Real": "number", "AnyStr": "str",
+    "Text": "str", "LiteralString": "str", "TextIO": "file", "IO": "file", "StringIO": "file", "Pattern": "pattern",
+    "Exception": "exception", "BaseException": "exception", "Hashable": "str", "Sized": "list", "SupportsFloat": "float",
+}  # fmt: skip
+_LIST_HINTS = frozenset(["list", "List", "Sequence", "MutableSequence", "Iterable", "Iterator", "Collection", "Container", "Generator", "deque", "Deque"])  # fmt: skip
+_SET_HINTS = frozenset(["set", "Set", "MutableSet", "AbstractSet", "frozenset", "FrozenSet"])
+_DICT_HINTS = frozenset(
+    ["dict", "Dict", "Mapping", "MutableMapping", "DefaultDict", "defaultdict", "OrderedDict", "Counter"]
+)
+
+_NAME_KINDS: tuple[tuple[str, str], ...] = (
+    (r"(^|_)(grid|board|matrix|maze|image)$", "grid"),
+    (r"^(is|has|use|should|enable|include|allow|with|no|do)_|(^|_)(flag|verbose|debug|strict|force|recursive)$", "bool"),
+    (r"(^|_)(dict|mapping|map|config|cfg|options|params|kwargs|headers|settings|payload|record|meta|metadata|json"
+     r"|info|context|env|attrs|properties)$", "dict"),
+    (r"(^|_)(items|values|lines|words|numbers|nums|list|lst|arr|array|rows|elements|points|names|ids|keys|tokens|args"
+     r"|files|strings|prices|scores|weights|edges|nodes|vals|seq|sequence|records|entries|results|intervals)$", "list"),
+    (r"(^|_)(callback|func|fn|function|predicate|handler|key_func)$", "callable"),
+    (r"(^|_)(datetime|timestamp|dt)$", "datetime"),
+    (r"(^|_)(date|day_of)$", "date"),
+    (r"(^|_)(price|rate|ratio|weight|score|threshold|alpha|beta|temperature|temp|percent|percentage|factor|amount|lat"
+     r"|lon|lng|radius|distance|speed|income|salary|balance|volume|probability|tolerance|eps)$", "float"),
+    (r"(^|_)(count|num|n|m|size|length|len|width|height|index|idx|i|j|k|x|y|z|a|b|limit|max|min|level|depth|port|age"
+     r"|year|month|day|hour|hours|minute|minutes|seconds|number|offset|start|end|stop|step|id|cols|columns|total"
+     r"|page|low|high|left|right|target|quantity|capacity|steps|retries|timeout|value|val)$", "int"),
+    (r"(^|_)(name|title|label|text|msg|message|word|sentence|line|url|uri|path|filename|file|key|prefix|suffix|token"
+     r"|content|code|s|string|str|char|delimiter|sep|separator|email|lang|language|city|country|password|user|username"
+     r"|query|pattern|expr|expression|type|mode|status|command|cmd|tag|format|fmt|address|phone|input)$", "str"),
+    (r"(^|_)data$", "list"),
+)  # fmt: skip
+_FLAVOURS: tuple[tuple[str, str], ...] = (
+    (r"(^|_)(url|uri|link|endpoint)$", "url"),
+    (r"(^|_)(email|mail)$", "email"),
+    (r"(^|_)(path|file|filename|filepath|dir|directory)$", "path"),
+    (r"(^|_)(date|day)(_str|_string)?$", "date"),
+    (r"(^|_)(time|timestamp|datetime)(_str|_string)?$", "time"),
+    (r"(^|_)(sentence|text|content|message|msg|paragraph|description|body|document|line)$", "sentence"),
+    (r"(^|_)(phone|digits|number)(_number|_str)?$", "digits"),
+    (r"(^|_)json(_str|_string|_data|_text)?$", "json"),
+    (r"(^|_)(version)$", "version"),
+    (r"(^|_)(ip|host|hostname|ip_address)$", "ip"),
+)
+
+
+def shape_of(
+    analysis: Analysis, name: str, hint: ast.expr | None, default: ast.expr | None, evidence: Evidence
+) -> Shape:
+    """Decide on the shape of one parameter or attribute.
+
+    Args:
+        analysis: The original and its file.
+        name: Its name, which is the weakest sign.
+        hint: Its annotation.
+        default: Its default.
+        evidence: What its uses show.
+    """
+    shape = _from_hint(analysis, name, hint, evidence, 0) if hint is not None else None
+    if shape is None or shape.kind == "any":
+        shape = _from_evidence(analysis, name, default, evidence, 0)
+    if default is not None:
+        text = constant_text(default)
+        if text == "None" and shape.kind not in ("none", "any"):
+            shape = Shape(kind="union", items=(shape, Shape(kind="none")))
+        elif text is not None:
+            shape = replace(shape, constants=(*shape.constants, text))
+    return shape
+
+
+# ------------------------------------------------------------------------------------------------ hints
+
+
+def _from_hint(
+    analysis: Analysis, name: str, hint: ast.expr, evidence: Evidence, nesting: int
+) -> Shape | None:
+    if nesting > _MAX_NESTING:
+        return Shape(kind="none")
+    match hint:
+        case ast.Constant(value=None):
+            return Shape(kind="none")
+        case ast.Constant(value=str() as text):
+            return (
+                _from_hint(analysis, name, _quoted(text), evidence, nesting) if text.isidentifier() else None
+            )
+        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+            return _union(analysis, name, [left, right], evidence, nesting)
+        case ast.Subscript(value=base, slice=inner):
+            parts = list(inner.elts) if isinstance(inner, ast.Tuple) else [inner]
+            return _generic(analysis, name, dotted_name(base).rsplit(".", 1)[-1], parts, evidence, nesting)
+        case ast.Name() | ast.Attribute():
+            return _named(analysis, name, dotted_name(hint), evidence, nesting)
+        case _:
+            return None
+
+
+def _quoted(text: str) -> ast.expr:
+    return ast.Name(id=text, ctx=ast.Load())
+
+
+def _named(analysis: Analysis, name: str, dotted: str, evidence: Evidence, nesting: int) -> Shape | None:
+    short = dotted.rsplit(".", 1)[-1]
+    definition = analysis.definitions.get(dotted)
+    if isinstance(definition, ast.ClassDef):
+        return Shape(kind="instance", name=dotted, constants=(), fields=())
+    if isinstance(definition, ast.expr) and not isinstance(definition, ast.Constant):
+        alias = _from_hint(analysis, name, definition, evidence, nesting + 1)
+        if alias is not None:
+            return alias
+    if short in _PLAIN_HINTS:
+        return _enrich(Shape(kind=_PLAIN_HINTS[short]), name, evidence)
+    if short in _LIST_HINTS or short in _SET_HINTS or short in _DICT_HINTS or short in ("tuple", "Tuple"):
+        found = _from_evidence(analysis, name, None, evidence, nesting, forced=_container(short))
+        return found
+    if short in ("Callable", "function"):
+        return Shape(kind="callable")
+    return None
+
+
+def _container(short: str) -> str:
+    if short in _DICT_HINTS:
+        return "dict"
+    if short in _SET_HINTS:
+        return "set"
+    return "tuple" if short in ("tuple", "Tuple") else "list"
+
+
+def _generic(
+    analysis: Analysis, name: str, short: str, parts: list[ast.expr], evidence: Evidence, nesting: int
+) -> Shape | None:
+    if short == "Optional":
+        return _union(analysis, name, [*parts, ast.Constant(value=None)], evidence, nesting)
+    if short == "Union":
+        return _union(analysis, name, parts, evidence, nesting)
+    if short == "Literal":
+        return Shape(
+            kind="constants", constants=tuple(text for part in parts if (text := constant_text(part)))
+        )
+    if short in ("Annotated", "Final", "ClassVar", "Required", "NotRequired"):
+        return _from_hint(analysis, name, parts[0], evidence, nesting)
+    if short == "Callable":
+        return Shape(kind="callable")
+    if short in ("Type", "type"):
+        return Shape(kind="type", name=dotted_name(parts[0]))
+    inner = evidence.element or Evidence(depth=evidence.depth + 1)
+    if short in _LIST_HINTS or short in _SET_HINTS:
+        item = _inside(analysis, _singular(name), parts[0], inner, nesting)
+        shape = Shape(kind="set" if short in _SET_HINTS else "list", items=(item,))
+        return _sized(shape, evidence)
+    if short in _DICT_HINTS:
+        if len(parts) < 2:
+            parts = [parts[0], ast.Name(id="int", ctx=ast.Load())]
+        key = _inside(analysis, "key", parts[0], evidence.key or Evidence(), nesting)
+        value = _inside(analysis, _singular(name), parts[1], inner, nesting)
+        fields = tuple(
+            (text, _inside(analysis, text.strip("'\""), parts[1], found, nesting))
+            for text, found in evidence.keys.items()
+        )
+        return _sized(Shape(kind="dict", items=(key, value), fields=fields), evidence)
+    if short in ("tuple", "Tuple"):
+        if len(parts) == 2 and isinstance(parts[1], ast.Constant) and parts[1].value is Ellipsis:
+            return _sized(
+                Shape(kind="tuple", items=(_inside(analysis, name, parts[0], inner, nesting),)), evidence
+            )
+        places = tuple(
+            _inside(analysis, name, part, evidence.places.get(place, inner), nesting)
+            for place, part in enumerate(parts)
+        )
+        return Shape(kind="places", items=places)
+    return None
+
+
+def _inside(analysis: Analysis, name: str, hint: ast.expr, evidence: Evidence, nesting: int) -> Shape:
+    shape = _from_hint(analysis, name, hint, evidence, nesting + 1)
+    if shape is None or shape.kind == "any":
+        return _from_evidence(analysis, name, None, evidence, nesting + 1)
+    return shape
+
+
+def _union(analysis: Analysis, name: str, parts: list[ast.expr], evidence: Evidence, nesting: int) -> Shape:
+    shapes = [_inside(analysis, name, part, evidence, nesting) for part in parts]
+    flat: list[Shape] = []
+    for shape in shapes:
+        flat.extend(shape.items if shape.kind == "union" else [shape])
+    return Shape(kind="union", items=tuple(dict.fromkeys(flat)))
+
+
+# ----------------------------------------------------------------------------------------------- evidence
+
+
+def _from_evidence(
+    analysis: Analysis,
+    name: str,
+    default: ast.expr | None,
+    evidence: Evidence,
+    nesting: int,
+    *,
+    forced: str | None = None,
+) -> Shape:
+    kind = forced or _kind(name, default, evidence)
+    if nesting > _MAX_NESTING:
+        kind = "int"
+    if kind.startswith("class:"):
+        return Shape(kind="instance", name=kind.removeprefix("class:"))
+    inner = evidence.element or Evidence(depth=evidence.depth + 1)
+    singular = _singular(name)
+    if kind == "grid":
+        kind, inner = "list", inner if inner.best() else _voted("list")
+    if kind in ("list", "set", "tuple"):
+        if kind in ("list", "tuple") and len(evidence.places) > 1 and evidence.element is None:
+            places = tuple(
+                _from_evidence(analysis, singular, None, found, nesting + 1)
+                for _, found in sorted(evidence.places.items())
+            )
+            return Shape(kind="places", items=places)
+        item = _from_evidence(analysis, singular, None, inner, nesting + 1)
+        shape = _sized(Shape(kind=kind, items=(item,)), evidence)
+    elif kind == "dict":
+        key = _from_evidence(analysis, "key", None, evidence.key or Evidence(), nesting + 1)
+        value = _from_evidence(analysis, singular, None, inner, nesting + 1)
+        fields = tuple(
+            (text, _from_evidence(analysis, text.strip("'\""), None, found, nesting + 1))
+            for text, found in evidence.keys.items()
+        )
+        shape = _sized(Shape(kind="dict", items=(key, value), fields=fields), evidence)
+    elif kind == "object":
+        fields = tuple(
+            (attribute, _from_evidence(analysis, attribute, None, found, nesting + 1))
+            for attribute, found in evidence.fields.items()
+            if not attribute.startswith("<")
+        )
+        shape = Shape(kind="object", fields=fields)
+    else:
+        shape = _enrich(Shape(kind=kind), name, evidence)
+    alternatives = [
+        _enrich(Shape(kind=other.removeprefix("union:")), name, evidence)
+        for other in evidence.kinds
+        if other.startswith("union:") and other.removeprefix("union:") != kind
+    ]
+    if evidence.optional:
+        alternatives.append(Shape(kind="none"))
+    return Shape(kind="union", items=(shape, *alternatives)) if alternatives else shape
+
+
+def _voted(kind: str) -> Evidence:
+    found = Evidence()
+    found.vote(kind)
+    return found
+
+
+def _kind(name: str, default: ast.expr | None, evidence: Evidence) -> str:
+    votes = evidence.kinds.copy()
+    by_name = next((kind for pattern, kind in _NAME_KINDS if re.search(pattern, name.lower())), None)
+    match default:
+        case ast.Constant(value=bool()):
+            votes["bool"] += 4
+        case ast.Constant(value=int()):
+            votes["int"] += 4
+        case ast.Constant(value=float()):
+            votes["float"] += 4
+        case ast.Constant(value=str()):
+            votes["str"] += 4
+        case ast.List():
+            votes["list"] += 4
+        case ast.Dict():
+            votes["dict"] += 4
+        case ast.Tuple():
+            votes["tuple"] += 3
+    # Weak signs point to several kinds at once; the name decides among them.
+    if by_name is not None:
+        votes["list" if by_name == "grid" else by_name] += 2 if by_name != "bool" else 3
+    if votes["number"] and not votes["int"] and not votes["float"]:
+        votes["int"] += votes["number"] + 1
+    elif votes["number"]:
+        votes["int" if votes["int"] >= votes["float"] else "float"] += votes["number"]
+    if evidence.keys:
+        votes["dict"] += 2
+    for ignored in ("number", "extent"):
+        del votes[ignored]
+    if evidence.fields and votes["object"]:
+        others = [kind for kind in votes if kind not in ("object", "bool") and votes[kind] >= 3]
+        if not others:
+            return "object"
+    votes["object"] = min(votes["object"], 2)
+    top = max((votes[kind] for kind in votes if not kind.startswith("union:")), default=0)
+    if top <= 0:
+        return "any"
+    best = next(kind for kind in votes if votes[kind] == top)
+    if by_name is not None and votes["list" if by_name == "grid" else by_name] == top:
+        return by_name
+    return best
+
+
+def _enrich(shape: Shape, name: str, evidence: Evidence) -> Shape:
+    flavour = next((found for pattern, found in _FLAVOURS if re.search(pattern, name.lower())), "")
+    return replace(
+        shape,
+        constants=tuple(evidence.constants),
+        formats=tuple(evidence.formats),
+        lengths=tuple(evidence.lengths),
+        name=flavour if shape.kind == "str" else shape.name,
+        extent=evidence.counts if shape.kind == "int" else None,
+    )
+
+
+def _sized(shape: Shape, evidence: Evidence) -> Shape:
+    return replace(
+        shape, lengths=tuple(evidence.lengths), extent=evidence.extent, constants=tuple(evidence.constants)
+    )
+
+
+def _singular(name: str) -> str:
+    """Name of one of several: ``names`` -> ``name``, ``word_list`` -> ``word``."""
+    name = re.sub(r"_(list|lst|array|arr|set|map|dict)$", "", name)
+    if name.endswith("ies"):
+        return name[:-3] + "y"
+    return name[:-1] if name.endswith("s") and not name.endswith("ss") else name

@@ -1,0 +1,208 @@
+"""Plans the input states of a function: which parts there are, and a strategy that gives whole states.
+
+It knows shapes and expressions; it runs nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from pytest_funcmem.core.records import InputState
+from pytest_funcmem.harness.local.analysis import Analysis, Parameter, dotted_name
+from pytest_funcmem.harness.local.construction import class_path, owner_shape
+from pytest_funcmem.harness.local.evidence import Evidence
+from pytest_funcmem.harness.local.literals import LiteralPool
+from pytest_funcmem.harness.local.shapes import Shape, shape_of
+from pytest_funcmem.harness.local.strategies import Expressions
+from pytest_funcmem.harness.local.uses import read_uses
+
+__all__ = ["RECEIVER_VARIABLE", "ReceiverMode", "StatePlan"]
+
+ReceiverMode = Literal["none", "class", "made", "bare"]
+"""How the receiver comes to be: there is none; the class itself; its constructor; without its constructor."""
+
+RECEIVER_VARIABLE = "_receiver"
+_RANDOM_SOURCES = re.compile(r"\b(random|uuid|secrets|time|datetime|urandom)\b")
+_STDIN_LINES = ("5", "3", "hello", "1 2 3", "yes", "no", "0", "Ann", "q", "10 20", "-1", "a b", "y", "n", "2")
+_MAX_SIZE = 5
+_MAX_SEED = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatePlan:
+    """The parts of the input states of one function.
+
+    Attributes:
+        shapes: Shape of each parameter, receiver excluded, in order.
+        receivers: Ways to make the receiver, best first.
+        attributes: Attributes of the receiver that the function reads, with shapes.
+        extents: Symbols of sizes that several parts share.
+        reads_stdin: Whether the function reads standard input.
+        draws: Whether the file has sources of randomness, so that the seed of a state counts.
+    """
+
+    analysis: Analysis
+    pool: LiteralPool
+    shapes: tuple[tuple[Parameter, Shape], ...]
+    receivers: tuple[ReceiverMode, ...]
+    attributes: tuple[tuple[str, Shape], ...]
+    extents: tuple[str, ...]
+    reads_stdin: bool
+    draws: bool
+
+    @classmethod
+    def of(cls, analysis: Analysis, pool: LiteralPool) -> StatePlan:
+        """Plan the states of a function from its text."""
+        evidence, receiver = read_uses(analysis)
+        shapes = tuple(
+            (parameter, _parameter_shape(analysis, parameter, evidence[parameter.name]))
+            for parameter in analysis.parameters
+        )
+        names = {parameter.name for parameter in analysis.parameters}
+        extents = dict.fromkeys(symbol for _, shape in shapes for symbol in _extents(shape))
+        attributes = tuple(
+            (name, shape_of(analysis, name, None, None, found))
+            for name, found in receiver.fields.items()
+            if not _is_member(analysis, name)
+        )
+        kinds: dict[str, tuple[ReceiverMode, ...]] = {
+            "method": ("made", "bare"),
+            "property": ("made", "bare"),
+            "classmethod": ("class",),
+        }
+        return cls(
+            analysis=analysis,
+            pool=pool,
+            shapes=shapes,
+            receivers=kinds.get(analysis.kind, ("none",)),
+            attributes=attributes,
+            extents=tuple(symbol for symbol in extents if symbol in names or symbol.startswith("len(")),
+            reads_stdin=any(
+                isinstance(item, ast.Call)
+                and dotted_name(item.func) in ("input", "sys.stdin.read", "sys.stdin.readline")
+                for item in ast.walk(analysis.node)
+            ),
+            draws=_RANDOM_SOURCES.search(analysis.source.text) is not None,
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing but the seed could differ between states."""
+        return not self.shapes and self.receivers == ("none",) and not self.reads_stdin
+
+    def strategy(self, mode: ReceiverMode) -> SearchStrategy[InputState]:
+        """Strategy of whole states, with the receiver made in one way."""
+        return _states(self, mode)
+
+
+def _parameter_shape(analysis: Analysis, parameter: Parameter, evidence: Evidence) -> Shape:
+    if parameter.kind == "var_positional":
+        inner = evidence.element or Evidence()
+        return shape_of(analysis, parameter.name.rstrip("s"), parameter.hint, None, inner)
+    if parameter.kind == "var_keyword":
+        fields = tuple(
+            (text, shape_of(analysis, text.strip("'\""), parameter.hint, None, found))
+            for text, found in evidence.keys.items()
+            if text.strip("'\"").isidentifier()
+        )
+        return Shape(kind="dict", items=(Shape(kind="str"), Shape(kind="any")), fields=fields)
+    return shape_of(analysis, parameter.name, parameter.hint, parameter.default, evidence)
+
+
+def _extents(shape: Shape) -> list[str]:
+    found = [shape.extent] if shape.extent is not None and shape.kind in ("list", "tuple") else []
+    for inner in (*shape.items, *(item for _, item in shape.fields)):
+        found.extend(_extents(inner))
+    return found
+
+
+def _is_member(analysis: Analysis, name: str) -> bool:
+    """Whether a name is a method or a property of the class, so that it needs no value."""
+    owner = analysis.owner
+    return owner is not None and any(
+        isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and item.name == name
+        for item in owner.body
+    )
+
+
+def _states(plan: StatePlan, mode: ReceiverMode) -> SearchStrategy[InputState]:
+    expressions = Expressions(plan.analysis, plan.pool)
+    made = expressions.of(owner_shape(plan.analysis), {}) if mode == "made" else None
+
+    @st.composite
+    def state(draw: DrawFn) -> InputState:
+        sizes = {symbol: draw(st.integers(1, _MAX_SIZE)) for symbol in plan.extents}
+        receiver, setup = None, []
+        if mode == "class":
+            receiver = class_path(plan.analysis)
+        elif made is not None:
+            receiver = draw(made)
+        elif mode == "bare":
+            path = class_path(plan.analysis)
+            setup.append(f"{RECEIVER_VARIABLE} = object.__new__({path})")
+            for name, shape in plan.attributes:
+                setup.append(f"{RECEIVER_VARIABLE}.{name} = {draw(expressions.of(shape, sizes, 1))}")
+            receiver = RECEIVER_VARIABLE
+        arguments, keywords = _arguments(plan, expressions, sizes, draw)
+        stdin = ""
+        if plan.reads_stdin:
+            known = [ast.literal_eval(text) for text in plan.pool.strings]
+            lines = draw(st.lists(st.sampled_from((*_STDIN_LINES, *known)), min_size=1, max_size=8))
+            stdin = "".join(f"{line}\n" for line in lines)
+        return InputState(
+            setup=tuple(setup),
+            receiver=receiver,
+            arguments=tuple(arguments),
+            keywords=tuple(keywords),
+            seed=draw(st.integers(0, _MAX_SEED)) if plan.draws or plan.is_empty else 0,
+            stdin=stdin,
+        )
+
+    return state()
+
+
+def _arguments(
+    plan: StatePlan, expressions: Expressions, sizes: dict[str, int], draw: DrawFn
+) -> tuple[list[str], list[tuple[str, str]]]:
+    positional_only = {item.arg for item in plan.analysis.node.args.posonlyargs}
+    extra: list[str] = []
+    for parameter, shape in plan.shapes:
+        if parameter.kind == "var_positional":
+            extra = draw(st.lists(expressions.of(shape, sizes, 1), max_size=3))
+    arguments: list[str] = []
+    keywords: list[tuple[str, str]] = []
+    omitted = False
+    for parameter, shape in plan.shapes:
+        if parameter.kind == "var_positional":
+            arguments.extend(extra)
+            continue
+        if parameter.kind == "var_keyword":
+            keywords.extend(_extra_keywords(expressions, shape, sizes, draw))
+            continue
+        if parameter.name in sizes and shape.kind in ("int", "any"):
+            text = str(sizes[parameter.name])
+        else:
+            text = draw(expressions.of(shape, sizes))
+        optional = parameter.default is not None
+        if parameter.kind == "positional" and (not optional or extra or parameter.name in positional_only):
+            if optional and not extra and (omitted or draw(st.integers(0, 3)) == 0):
+                omitted = True
+                continue
+            arguments.append(text)
+        elif not optional or parameter.name in sizes or draw(st.integers(0, 3)) > 0:
+            keywords.append((parameter.name, text))
+    return arguments, keywords
+
+
+def _extra_keywords(
+    expressions: Expressions, shape: Shape, sizes: dict[str, int], draw: DrawFn
+) -> list[tuple[str, str]]:
+    fields: list[tuple[str, Any]] = [(text.strip("'\""), inner) for text, inner in shape.fields]
+    fields = fields or [("alpha", Shape(kind="int")), ("beta", Shape(kind="str"))]
+    return [(name, draw(expressions.of(inner, sizes, 1))) for name, inner in fields if draw(st.booleans())]

@@ -1,0 +1,732 @@
+"""Reads how a function uses what it is given, statement by statement, and writes it down as evidence.
+
+An abstract reading: each name stands for the evidence of the value it was derived from, loops are read once,
+both sides of a branch are read. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from pytest_funcmem.harness.local.analysis import Analysis, FunctionNode, dotted_name
+from pytest_funcmem.harness.local.evidence import MAX_DEPTH, Evidence
+from pytest_funcmem.harness.local.literals import constant_text, literals_in
+
+__all__ = ["read_uses"]
+
+_TEXT_KEEPERS = frozenset(
+    ["strip", "lstrip", "rstrip", "lower", "upper", "title", "capitalize", "casefold", "swapcase", "replace", "zfill", "ljust", "rjust", "center", "removeprefix", "removesuffix", "expandtabs", "translate", "format"]
+)
+_TEXT_METHODS = _TEXT_KEEPERS | frozenset(
+    ["split", "rsplit", "splitlines", "partition", "rpartition", "startswith", "endswith", "encode", "isdigit", "isalpha", "isalnum", "isnumeric", "isspace", "isupper", "islower", "isdecimal", "isidentifier", "istitle", "find", "rfind", "rindex"]
+)
+_METHOD_KINDS: dict[str, tuple[str, int]] = {
+    **dict.fromkeys(_TEXT_METHODS, ("str", 3)),
+    **dict.fromkeys(("append", "extend", "insert", "sort", "reverse"), ("list", 3)),
+    **dict.fromkeys(("items", "keys", "values", "get", "setdefault", "popitem"), ("dict", 3)),
+    **dict.fromkeys(
+        ("add", "discard", "union", "intersection", "difference", "issubset", "issuperset"), ("set", 2)
+    ),
+    **dict.fromkeys(
+        ("strftime", "isoformat", "timestamp", "weekday", "isoweekday", "astimezone"), ("datetime", 3)
+    ),
+    **dict.fromkeys(("total_seconds",), ("timedelta", 3)),
+    **dict.fromkeys(("read", "readline", "readlines", "write", "writelines", "seek", "flush"), ("file", 3)),
+    **dict.fromkeys(
+        ("exists", "is_file", "is_dir", "read_text", "write_text", "mkdir", "joinpath", "iterdir"),
+        ("path", 3),
+    ),
+    **dict.fromkeys(("decode", "hex"), ("bytes", 3)),
+    **dict.fromkeys(("index", "count", "copy", "pop"), ("list", 1)),
+    **dict.fromkeys(("is_integer", "as_integer_ratio"), ("float", 3)),
+    **dict.fromkeys(("bit_length", "to_bytes"), ("int", 3)),
+}
+_ATTRIBUTE_KINDS: dict[str, tuple[str, int]] = {
+    **dict.fromkeys(
+        ("year", "month", "day", "hour", "minute", "second", "microsecond", "tzinfo"), ("datetime", 2)
+    ),
+    **dict.fromkeys(("days", "seconds"), ("timedelta", 1)),
+    **dict.fromkeys(("stem", "suffix", "parent", "parts"), ("path", 2)),
+}
+_ARGUMENT_KINDS: dict[str, tuple[str, int]] = {
+    "range": ("int", 3),
+    "chr": ("int", 3),
+    "ord": ("char", 3),
+    "abs": ("number", 3),
+    "round": ("number", 3),
+    "divmod": ("int", 2),
+    "bin": ("int", 3),
+    "hex": ("int", 3),
+    "len": ("list", 1),
+    "callable": ("callable", 1),
+    "os.path.join": ("str", 3),
+    "os.path.exists": ("str", 3),
+    "os.path.basename": ("str", 3),
+    "os.path.splitext": ("str", 3),
+    "os.path.dirname": ("str", 3),
+    "open": ("str", 2),
+    "json.loads": ("json", 3),
+    "re.match": ("str", 0),
+    "Decimal": ("number", 1),
+    "Path": ("str", 2),
+    "urlparse": ("url", 3),
+    "urllib.parse.urlparse": ("url", 3),
+    "urllib.parse.quote": ("str", 3),
+    "os.listdir": ("str", 2),
+    "base64.b64decode": ("str", 2),
+    "base64.b64encode": ("bytes", 2),
+    "bytes.fromhex": ("str", 3),
+}
+_MATH_KIND = ("number", 3)
+_ITERATORS = frozenset(["list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "sum", "max", "min", "any", "all", "enumerate"])
+_NUMERIC_ITERATORS = frozenset({"sum"})
+_TYPE_KINDS = {
+    "str": "str", "int": "int", "float": "float", "bool": "bool", "bytes": "bytes", "list": "list",
+    "dict": "dict", "tuple": "tuple", "set": "set", "datetime": "datetime", "date": "date", "Path": "path",
+    "Decimal": "decimal",
+}  # fmt: skip
+_MAX_CALL_DEPTH = 2
+_MAX_MEMBERS = 16
+
+
+def read_uses(analysis: Analysis) -> tuple[dict[str, Evidence], Evidence]:
+    """Read the function.
+
+    Returns:
+        Evidence of each parameter by name, and of the receiver (empty evidence where there is none).
+    """
+    reader = _Reader(analysis)
+    evidence = {parameter.name: Evidence(label=parameter.name) for parameter in analysis.parameters}
+    receiver = Evidence(label=analysis.receiver or "")
+    names = dict(evidence)
+    if analysis.receiver is not None:
+        names[analysis.receiver] = receiver
+    reader.read(analysis.node, names, 0)
+    return evidence, receiver
+
+
+class _Reader:
+    """One reading; ``names`` maps local names to evidence, ``literals`` to the literals they come from."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.names: dict[str, Evidence] = {}
+        self.literals: dict[str, list[ast.expr]] = {}
+        self.call_depth = 0
+
+    def read(self, node: FunctionNode, names: dict[str, Evidence], call_depth: int) -> None:
+        saved = self.names, self.literals, self.call_depth
+        self.names, self.literals, self.call_depth = names, {}, call_depth
+        try:
+            self.block(node.body)
+        finally:
+            self.names, self.literals, self.call_depth = saved
+
+    # ------------------------------------------------------------------------------------- statements
+
+    def block(self, statements: Iterable[ast.stmt]) -> None:
+        for statement in statements:
+            self.statement(statement)
+
+    def statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                found = self.value(value)
+                for target in targets:
+                    self.bind(target, found, value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                self.bind(target, self.value(value), value)
+            case ast.AugAssign(target=target, op=op, value=value):
+                left, right = self.value(target), self.value(value)
+                self.arithmetic(op, target, left, value, right)
+            case ast.For(target=target, iter=iterated) | ast.AsyncFor(target=target, iter=iterated):
+                self.loop(target, iterated)
+                self.block(node.body)
+                self.block(node.orelse)
+            case ast.While(test=test) | ast.If(test=test):
+                self.test(test)
+                self.block(node.body)
+                self.block(node.orelse)
+            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+                for item in items:
+                    found = self.value(item.context_expr)
+                    if item.optional_vars is not None:
+                        self.bind(item.optional_vars, found, item.context_expr)
+                self.block(body)
+            case ast.Try():
+                self.block(node.body)
+                for handler in node.handlers:
+                    self.block(handler.body)
+                self.block(node.orelse)
+                self.block(node.finalbody)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                self.block(node.body)
+            case ast.Match(subject=subject, cases=cases):
+                found = self.value(subject)
+                for case in cases:
+                    if found is not None:
+                        found.known(literals_in([case.pattern]))
+                    self.block(case.body)
+            case ast.Assert(test=test):
+                self.test(test)
+            case _:
+                for child in ast.iter_child_nodes(node):
+                    if isinstance(child, ast.expr):
+                        self.value(child)
+
+    def bind(self, target: ast.expr, found: Evidence | None, value: ast.expr | None) -> None:
+        match target:
+            case ast.Name(id=name):
+                self.names.pop(name, None)
+                if found is not None:
+                    self.names[name] = found
+                roots = self.roots(value)
+                if roots:
+                    self.literals[name] = roots
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts):
+                    for part, piece in zip(parts, value.elts, strict=True):
+                        self.bind(part, self.value(piece), piece)
+                    return
+                if found is not None and not any(isinstance(part, ast.Starred) for part in parts):
+                    found.vote("tuple", 2)
+                for place, part in enumerate(parts):
+                    inner = found.at_place(place) if found is not None and found.depth < MAX_DEPTH else None
+                    self.bind(part, inner, value)
+            case ast.Starred(value=inner_target):
+                self.bind(inner_target, None, value)
+            case ast.Attribute() | ast.Subscript():
+                base = self.value(target.value)
+                if base is not None and isinstance(target, ast.Subscript):
+                    self.subscript(base, target.slice, stored=True)
+
+    def loop(self, target: ast.expr, iterated: ast.expr) -> None:
+        match iterated:
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]) if isinstance(target, ast.Tuple):
+                found = self.value(inner)
+                if len(target.elts) == 2:
+                    self.bind(target.elts[1], self.iterate(found), inner)
+            case ast.Call(func=ast.Name(id="zip"), args=parts) if isinstance(target, ast.Tuple):
+                found_parts = [self.value(part) for part in parts]
+                labels = [part.label for part in found_parts if part is not None and part.label]
+                for index, (part, found) in enumerate(zip(parts, found_parts, strict=True)):
+                    if found is not None and len(labels) > 1:
+                        found.extent = found.extent or f"len({labels[0]})"
+                    if index < len(target.elts):
+                        self.bind(target.elts[index], self.iterate(found), part)
+            case ast.Call(func=ast.Name(id="range"), args=arguments) if arguments:
+                for argument in arguments:
+                    bound = self.value(argument)
+                    if bound is not None:
+                        bound.vote("int")
+                counter = Evidence(depth=1)
+                counter.vote("int")
+                counter.counts = self.range_symbol(arguments[1] if len(arguments) > 1 else arguments[0])
+                self.bind(target, counter, None)
+            case ast.Call(func=ast.Attribute(value=base, attr="items"), args=[]):
+                found = self.value(base)
+                if found is not None:
+                    found.vote("dict")
+                if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+                    self.bind(target.elts[0], found.any_key() if found is not None else None, base)
+                    self.bind(target.elts[1], found.any_element() if found is not None else None, base)
+            case _:
+                self.bind(target, self.iterate(self.value(iterated)), iterated)
+
+    def range_symbol(self, bound: ast.expr) -> str | None:
+        if isinstance(bound, ast.BinOp):
+            bound = bound.left
+        match bound:
+            case ast.Name():
+                found = self.value(bound)
+                if found is None:
+                    return None
+                found.vote("int")
+                found.vote("extent", 0)
+                return found.label or found.counts
+            case ast.Call(func=ast.Name(id="len"), args=[inner]):
+                found = self.value(inner)
+                if found is not None and found.label:
+                    found.extent = found.extent or f"len({found.label})"
+                    return found.extent
+        return None
+
+    # ------------------------------------------------------------------------------------ expressions
+
+    def value(self, node: ast.expr | None) -> Evidence | None:
+        match node:
+            case None:
+                return None
+            case ast.Name(id=name):
+                return self.names.get(name)
+            case ast.Attribute(value=base, attr=name):
+                found = self.value(base)
+                if found is None or found.depth >= MAX_DEPTH:
+                    return None
+                if name in _ATTRIBUTE_KINDS:
+                    found.vote(*_ATTRIBUTE_KINDS[name])
+                found.vote("object", 1)
+                return found.attribute(name)
+            case ast.Subscript(value=base, slice=index):
+                found = self.value(base)
+                self.looked_up(base, index)
+                return self.subscript(found, index) if found is not None else None
+            case ast.Call():
+                return self.call(node)
+            case ast.Compare():
+                self.compare(node)
+                return None
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.arithmetic(op, left, self.value(left), right, self.value(right))
+            case ast.BoolOp(op=op, values=values):
+                found_all = [self.test(item) for item in values]
+                return (
+                    next((item for item in found_all if item is not None), None)
+                    if isinstance(op, ast.Or)
+                    else None
+                )
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                self.test(operand)
+                return None
+            case ast.UnaryOp(operand=operand):
+                found = self.value(operand)
+                if found is not None:
+                    found.vote("number", 2)
+                return found
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                self.test(test)
+                first, second = self.value(body), self.value(orelse)
+                return first or second
+            case ast.NamedExpr(target=target, value=inner):
+                found = self.value(inner)
+                self.bind(target, found, inner)
+                return found
+            case ast.Await(value=inner) | ast.Starred(value=inner) | ast.YieldFrom(value=inner):
+                found = self.value(inner)
+                if isinstance(node, ast.YieldFrom | ast.Starred) and found is not None:
+                    found.vote("list", 1)
+                return found
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+                for part in node.generators:
+                    self.loop(part.target, part.iter)
+                    for condition in part.ifs:
+                        self.test(condition)
+                if isinstance(node, ast.DictComp):
+                    self.value(node.key)
+                    self.value(node.value)
+                    return None
+                inner_found = self.value(node.elt)
+                if inner_found is None:
+                    return None
+                container = Evidence(depth=inner_found.depth)
+                container.element = inner_found
+                return container
+            case ast.FormattedValue(value=inner, format_spec=spec):
+                found = self.value(inner)
+                if found is not None and isinstance(spec, ast.JoinedStr) and spec.values:
+                    self.format_spec(found, spec.values[0])
+                return None
+            case ast.Lambda(body=body):
+                self.value(body)
+                return None
+            case _:
+                for child in ast.iter_child_nodes(node):
+                    if isinstance(child, ast.expr):
+                        self.value(child)
+                return None
+
+    def format_spec(self, found: Evidence, spec: ast.expr) -> None:
+        if isinstance(spec, ast.Constant) and isinstance(spec.value, str):
+            if spec.value[-1:] in ("f", "e", "g", "%"):
+                found.vote("float")
+            elif spec.value[-1:] in ("d", "x", "b", "o"):
+                found.vote("int")
+
+    def test(self, node: ast.expr) -> Evidence | None:
+        found = self.value(node)
+        if found is not None and isinstance(node, ast.Name | ast.Attribute):
+            found.vote("bool", 1)
+        return found
+
+    def iterate(self, found: Evidence | None) -> Evidence | None:
+        if found is None or found.depth >= MAX_DEPTH:
+            return None
+        found.vote("list", 2)
+        return found.any_element()
+
+    def subscript(self, found: Evidence, index: ast.expr, *, stored: bool = False) -> Evidence | None:
+        if found.depth >= MAX_DEPTH:
+            return None
+        match index:
+            case ast.Constant(value=str() as key):
+                found.vote("dict")
+                if stored:
+                    return None
+                return found.at_key(repr(key))
+            case ast.Slice():
+                found.vote("list", 1)
+                found.vote("str", 1)
+                for part in (index.lower, index.upper, index.step):
+                    bound = self.value(part)
+                    if bound is not None:
+                        bound.vote("int")
+                return found
+            case _:
+                if (text := constant_text(index)) is not None and text.lstrip("-").isdigit():
+                    found.vote("list", 2)
+                    found.lengths.setdefault(abs(int(text)) + 1)
+                    return found.any_element()
+                by = self.value(index)
+                if by is not None and by.counts is not None:
+                    found.vote("list", 3)
+                    found.extent = found.extent or by.counts
+                elif by is not None and by.best() in ("int", "number"):
+                    found.vote("list", 2)
+                elif by is not None and by.best() == "str":
+                    found.vote("dict", 2)
+                else:
+                    found.vote("list", 1)
+                    found.vote("dict", 1)
+                return found.any_element()
+
+    def arithmetic(
+        self,
+        op: ast.operator,
+        left: ast.expr,
+        left_found: Evidence | None,
+        right: ast.expr,
+        right_found: Evidence | None,
+    ) -> Evidence | None:
+        for found, other in ((left_found, right), (right_found, left)):
+            if found is None:
+                continue
+            match other:
+                case ast.Constant(value=str()) | ast.JoinedStr():
+                    if isinstance(op, ast.Add):
+                        found.vote("str")
+                case ast.Constant(value=bytes()):
+                    found.vote("bytes")
+                case ast.List() | ast.ListComp():
+                    if isinstance(op, ast.Add):
+                        found.vote("list")
+                case ast.Constant(value=float()):
+                    found.vote("number", 3)
+                case _ if not (isinstance(left, ast.Constant | ast.JoinedStr) and isinstance(op, ast.Mod)):
+                    if isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor | ast.LShift | ast.RShift) or isinstance(op, ast.Mod | ast.FloorDiv):
+                        found.vote("int", 2)
+                    elif not isinstance(op, ast.Add):
+                        found.vote("number", 2)
+                    else:
+                        found.vote("number", 1)
+        return left_found or right_found
+
+    def compare(self, node: ast.Compare) -> None:
+        sides = [node.left, *node.comparators]
+        found_sides = [self.value(side) for side in sides]
+        for place, op in enumerate(node.ops):
+            left, right = sides[place], sides[place + 1]
+            left_found, right_found = found_sides[place], found_sides[place + 1]
+            if isinstance(op, ast.In | ast.NotIn):
+                if left_found is not None:
+                    left_found.known(self.members(right))
+                    if isinstance(right, ast.Constant) and isinstance(right.value, str):
+                        left_found.vote("str", 2)
+                if right_found is not None:
+                    text = constant_text(left)
+                    if text is not None:
+                        right_found.known([])
+                        right_found.vote("dict", 1)
+                        right_found.vote("list", 1)
+                        if text[0] in "'\"":
+                            right_found.vote("str", 2)
+                            right_found.formats.setdefault(("contains", text))
+                        right_found.any_element().known([text])
+                    else:
+                        right_found.vote("list", 1)
+                continue
+            self.compare_pair(op, left, left_found, right)
+            self.compare_pair(op, right, right_found, left)
+
+    def compare_pair(self, op: ast.cmpop, side: ast.expr, found: Evidence | None, other: ast.expr) -> None:
+        if found is None:
+            if (measured := _measured(side)) is not None:
+                container = self.value(measured)
+                text = constant_text(other)
+                if container is not None and text is not None and text.isdigit():
+                    container.lengths.setdefault(int(text))
+            return
+        text = constant_text(other)
+        if text == "None":
+            found.optional = True
+            return
+        texts = [text] if text is not None else list(self.members(other, keys=False))
+        found.known(texts)
+        for item in texts[:3]:
+            if item[0] in "-0123456789":
+                found.vote("number", 2)
+                if text is not None and "." not in item and "e" not in item:
+                    found.vote("int", 1)
+            elif item[0] in "'\"":
+                found.vote("str", 2)
+            elif item in ("True", "False"):
+                found.vote("bool", 2)
+        if not texts and isinstance(op, ast.Lt | ast.Gt | ast.LtE | ast.GtE):
+            found.vote("number", 1)
+
+    # ------------------------------------------------------------------------------------------ calls
+
+    def call(self, node: ast.Call) -> Evidence | None:
+        for keyword in node.keywords:
+            self.value(keyword.value)
+        if isinstance(node.func, ast.Attribute):
+            base = self.value(node.func.value)
+            if base is not None:
+                return self.method(base, node.func.attr, node)
+            self.looked_up_by_method(node)
+        name = dotted_name(node.func)
+        arguments = [self.value(argument) for argument in node.args]
+        if isinstance(node.func, ast.Name) and node.func.id in self.names:
+            self.names[node.func.id].vote("callable")
+            return None
+        first = arguments[0] if arguments else None
+        short = name.rsplit(".", 1)[-1]
+        if name == "isinstance" and first is not None and len(node.args) == 2:
+            self.instance_of(first, node.args[1])
+            return None
+        if isinstance(node.func, ast.Attribute) and short == "join" and first is not None:
+            first.vote("list", 2)
+            first.any_element().vote("str")
+            return None
+        if first is not None:
+            self.first_argument(name, first, node)
+        if name.startswith("math."):
+            for found in arguments:
+                if found is not None:
+                    found.vote(*_MATH_KIND)
+        if short in (
+            "search",
+            "match",
+            "fullmatch",
+            "findall",
+            "sub",
+            "finditer",
+            "split",
+        ) and name.startswith("re."):
+            self.pattern(node, arguments)
+        if short == "strptime" and len(node.args) == 2 and first is not None:
+            first.vote("str", 4)
+            if isinstance(node.args[1], ast.Constant) and isinstance(node.args[1].value, str):
+                first.formats.setdefault(("date", node.args[1].value))
+        self.helper(name, node, arguments)
+        if name in (
+            "sorted",
+            "list",
+            "reversed",
+            "tuple",
+            "set",
+            "str",
+            "copy.deepcopy",
+            "iter",
+            "min",
+            "max",
+        ):
+            return first if name not in ("min", "max") or len(arguments) > 1 else self.iterate(first)
+        if name in ("int", "float", "abs", "round"):
+            return first
+        return None
+
+    def first_argument(self, name: str, first: Evidence, node: ast.Call) -> None:
+        if name in _ARGUMENT_KINDS:
+            first.vote(*_ARGUMENT_KINDS[name])
+        elif name in _ITERATORS and len(node.args) == 1:
+            first.vote("list", 2)
+            if name in _NUMERIC_ITERATORS:
+                first.any_element().vote("number", 2)
+        elif name in ("int", "float"):
+            first.vote("numeric", 1)
+        elif name in ("map", "filter") and len(node.args) > 1:
+            first.vote("callable", 1)
+
+    def method(self, base: Evidence, name: str, node: ast.Call) -> Evidence | None:
+        arguments = [self.value(argument) for argument in node.args]
+        if name in _METHOD_KINDS:
+            base.vote(*_METHOD_KINDS[name])
+        if base.depth >= MAX_DEPTH:
+            return None
+        texts = [text for argument in node.args if (text := constant_text(argument)) is not None]
+        match name:
+            case "get" | "setdefault" | "pop" if node.args and texts and texts[0][0] in "'\"":
+                base.vote("dict", 3)
+                return base.at_key(texts[0])
+            case "get" | "setdefault" if node.args:
+                return base.any_element()
+            case "items":
+                return None
+            case "values":
+                inner = Evidence(depth=base.depth + 1)
+                inner.element = base.any_element()
+                return inner
+            case "keys":
+                inner = Evidence(depth=base.depth + 1)
+                inner.element = base.any_key()
+                return inner
+            case "split" | "rsplit" | "partition" | "rpartition" | "splitlines":
+                separator = (
+                    texts[0]
+                    if texts and texts[0][0] in "'\""
+                    else repr("\n" if name == "splitlines" else " ")
+                )
+                base.formats.setdefault(("separator", separator))
+                pieces = Evidence(depth=base.depth + 1)
+                piece = pieces.any_element()
+                piece.vote("str")
+                base.fields.setdefault("<piece>", piece)
+                return pieces
+            case "startswith" | "endswith":
+                for argument in node.args[:1]:
+                    for text in self.members(argument, keys=False) if not texts else texts:
+                        base.formats.setdefault(("prefix" if name == "startswith" else "suffix", text))
+                return None
+            case "find" | "count" | "index" | "rfind" if texts and texts[0][0] in "'\"":
+                base.formats.setdefault(("contains", texts[0]))
+                return None
+            case "replace" if len(texts) == 2:
+                base.formats.setdefault(("contains", texts[0]))
+                return base
+            case "append" | "add" | "insert" | "extend":
+                return None
+            case _ if name in _TEXT_KEEPERS:
+                return base
+            case _ if name in _METHOD_KINDS:
+                return None
+            case _:
+                base.vote("object", 2)
+                for found in arguments:
+                    if found is not None and base.label and base.label == self.analysis.receiver:
+                        self.own_method(name, node, arguments)
+                        break
+                return None
+
+    def own_method(self, name: str, node: ast.Call, arguments: list[Evidence | None]) -> None:
+        owner = self.analysis.owner
+        for item in owner.body if owner is not None else ():
+            if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and item.name == name:
+                self.descend(item, arguments, skip=1)
+
+    def helper(self, name: str, node: ast.Call, arguments: list[Evidence | None]) -> None:
+        definition = self.analysis.definitions.get(name)
+        if isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef):
+            self.descend(definition, arguments, skip=0)
+
+    def descend(self, callee: FunctionNode, arguments: list[Evidence | None], *, skip: int) -> None:
+        """Read a helper of the file: what it does with an argument tells what the argument is."""
+        if self.call_depth >= _MAX_CALL_DEPTH or not any(found is not None for found in arguments):
+            return
+        parameters = [*callee.args.posonlyargs, *callee.args.args][skip:]
+        names: dict[str, Evidence] = {}
+        for parameter, found in zip(parameters, arguments, strict=False):
+            if found is not None:
+                names[parameter.arg] = found
+                if parameter.annotation is not None:
+                    kind = _TYPE_KINDS.get(dotted_name(parameter.annotation))
+                    if kind is not None:
+                        found.vote(kind, 3)
+        self.read(callee, names, self.call_depth + 1)
+
+    def instance_of(self, found: Evidence, types: ast.expr) -> None:
+        for item in types.elts if isinstance(types, ast.Tuple) else [types]:
+            name = dotted_name(item)
+            short = name.rsplit(".", 1)[-1]
+            if short in _TYPE_KINDS:
+                found.vote(_TYPE_KINDS[short], 2)
+                found.vote("union:" + _TYPE_KINDS[short], 0)
+            elif isinstance(self.analysis.definitions.get(name), ast.ClassDef):
+                found.vote(f"class:{name}", 2)
+
+    def pattern(self, node: ast.Call, arguments: list[Evidence | None]) -> None:
+        place = 2 if isinstance(node.func, ast.Attribute) and node.func.attr == "sub" else 1
+        if place < len(arguments) and (found := arguments[place]) is not None:
+            found.vote("str")
+            if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
+                found.formats.setdefault(("pattern", node.args[0].value))
+
+    # --------------------------------------------------------------------------------------- literals
+
+    def roots(self, node: ast.expr | None) -> list[ast.expr]:
+        """Literals that an expression is taken from: a name bound to one, an item of one."""
+        match node:
+            case ast.Dict() | ast.List() | ast.Tuple() | ast.Set():
+                return [node]
+            case ast.Constant():
+                return [node]
+            case ast.UnaryOp(operand=ast.Constant()):
+                return [node]
+            case ast.Name(id=name):
+                if name in self.literals:
+                    return self.literals[name]
+                definition = self.analysis.definitions.get(name)
+                if isinstance(
+                    definition, ast.Dict | ast.List | ast.Tuple | ast.Set | ast.Constant | ast.UnaryOp
+                ):
+                    return [definition]
+                if isinstance(definition, ast.Call) and definition.args:
+                    return self.roots(definition.args[0])
+                return []
+            case ast.Subscript(value=base):
+                return self.roots(base)
+            case ast.Attribute(value=ast.Name(id=name), attr=attr):
+                return self.class_constant(name, attr)
+            case ast.Call(func=ast.Attribute(value=base, attr="items" | "keys" | "values" | "get")):
+                return self.roots(base)
+            case ast.Call(
+                func=ast.Name(id="enumerate" | "sorted" | "set" | "frozenset" | "list" | "zip"),
+                args=[inner, *_],
+            ):
+                return self.roots(inner)
+            case _:
+                return []
+
+    def class_constant(self, name: str, attr: str) -> list[ast.expr]:
+        owner = (
+            self.analysis.owner
+            if name in (self.analysis.receiver, "cls")
+            else self.analysis.definitions.get(name)
+        )
+        for item in owner.body if isinstance(owner, ast.ClassDef) else ():
+            if isinstance(item, ast.Assign) and any(
+                isinstance(target, ast.Name) and target.id == attr for target in item.targets
+            ):
+                return self.roots(item.value)
+        return []
+
+    def members(self, node: ast.expr, *, keys: bool = True) -> list[str]:
+        """Constants that are in a literal (the keys of a dictionary, unless all constants are asked for)."""
+        texts: dict[str, None] = {}
+        for root in self.roots(node):
+            if keys and isinstance(root, ast.Dict):
+                parts: list[ast.AST] = [key for key in root.keys if key is not None]
+            elif keys and isinstance(root, ast.List | ast.Tuple | ast.Set):
+                parts = list(root.elts)
+            else:
+                parts = [root]
+            for text in literals_in(parts):
+                texts.setdefault(text)
+        return list(texts)[:_MAX_MEMBERS]
+
+    def looked_up(self, base: ast.expr, index: ast.expr) -> None:
+        by = self.value(index)
+        if by is not None and any(isinstance(root, ast.Dict) for root in self.roots(base)):
+            by.known(self.members(base))
+
+    def looked_up_by_method(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop", "index") and node.args:
+            self.looked_up(node.func.value, node.args[0])
+
+
+def _measured(node: ast.expr) -> ast.expr | None:
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[inner]):
+            return inner
+        case _:
+            return None

@@ -1,0 +1,341 @@
+"""Proves a harness before it judges, whoever built it: the conditions of the paper, and the self-proofs.
+
+Given an original, a scaffold and input states, it runs the original, its renamed twin, stubs and mutants in
+the sandbox, and gives either a finished harness with its evidence or the reason why there is none. It knows
+nothing of how the states were found, and nothing of completions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pytest_funcmem.core.digests import digest, text_digest
+from pytest_funcmem.core.protocols import Sandbox
+from pytest_funcmem.core.records import (
+    Harness,
+    HarnessEvidence,
+    Inconclusive,
+    InconclusiveReason,
+    InputState,
+    OutputState,
+    Proof,
+    Scaffold,
+    SourceFunction,
+)
+from pytest_funcmem.harness.execution import Execution, execute, original_program, spliced_program
+from pytest_funcmem.harness.local.analysis import Analysis, UnreadableFunctionError, analyse
+from pytest_funcmem.harness.local.mutants import make_mutants
+from pytest_funcmem.harness.local.renaming import renamed_code
+from pytest_funcmem.harness.local.stubs import make_stubs
+from pytest_funcmem.harness.outputs import output_digest, same_output, similarity, validity
+
+__all__ = [
+    "FIRST_TIMEOUT_S",
+    "HarnessConditions",
+    "OutOfTimeError",
+    "calibrated_timeout",
+    "function_digest",
+    "load_problem",
+    "state_problem",
+    "validate",
+]
+
+FIRST_TIMEOUT_S = 2.0
+"""Seconds that the original gets for one state before anything is known about it."""
+
+MUTANT_TIMEOUT_S = 1.0
+"""Seconds that a mutant or a stub gets for one state at least; one that runs out of them is told apart."""
+
+_TIMEOUTS_S = (1.0, 2.0, 4.0, 8.0, 16.0)
+_PROBE_STATES = 2
+_MAX_NAMED = 8
+
+
+class OutOfTimeError(Exception):
+    """The budget of a function is used up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessConditions:
+    """When a harness is valid.
+
+    Attributes:
+        inputs: Input states wanted in a harness.
+        min_inputs: Distinct valid input states that it needs.
+        min_coverage: Share of the original's executable lines that it must reach, in [0, 1].
+        min_outputs: Distinct outputs that it needs.
+        tau_func: Similarity that no stub may reach, in [0, 1].
+        float_tolerance: Relative difference up to which two floats are equal.
+        mutants: Most mutants of the original that measure its strength.
+    """
+
+    inputs: int = 10
+    min_inputs: int = 8
+    min_coverage: float = 0.8
+    min_outputs: int = 2
+    tau_func: float = 0.8
+    float_tolerance: float = 1e-9
+    mutants: int = 24
+
+
+def function_digest(function: SourceFunction) -> str:
+    """Digest of a function in its file: the text, and where in it the function stands."""
+    return digest(
+        {
+            "text": text_digest(function.text),
+            "language": function.language,
+            "qualname": function.qualname,
+            "offsets": [
+                function.definition_start,
+                function.signature_start,
+                function.signature_end,
+                function.end,
+            ],
+        }
+    )
+
+
+def validate(
+    function: SourceFunction,
+    scaffold: Scaffold,
+    states: Sequence[InputState],
+    sandbox: Sandbox,
+    conditions: HarnessConditions,
+    *,
+    builder: str,
+    check_time: Callable[[], None] | None = None,
+) -> Harness | Inconclusive:
+    """Prove that input states make a harness of a Python function.
+
+    States that are not valid or that repeat another are left out; of the rest the first ``inputs`` are kept.
+
+    Args:
+        function: The original.
+        scaffold: What surrounds it.
+        states: Input states, best first.
+        sandbox: An open sandbox.
+        conditions: When a harness is valid.
+        builder: Name and version of whoever chose the states, such as ``local/1``.
+        check_time: Called between runs; may raise ``OutOfTimeError``.
+
+    Raises:
+        SandboxError: The sandbox failed; nothing is known about the function.
+        OutOfTimeError: ``check_time`` raised it.
+    """
+    try:
+        analysis = analyse(function)
+    except UnreadableFunctionError as exc:
+        return Inconclusive(reason="load_failed", detail=f"the function does not parse: {exc}")
+    return _Validation(analysis, scaffold, sandbox, conditions, builder, check_time or _no_check).run(states)
+
+
+def _no_check() -> None:
+    return None
+
+
+class _Validation:
+    """One proof; its parts are kept together because each needs most of what came before."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        scaffold: Scaffold,
+        sandbox: Sandbox,
+        conditions: HarnessConditions,
+        builder: str,
+        check_time: Callable[[], None],
+    ) -> None:
+        self.analysis = analysis
+        self.function = analysis.source
+        self.scaffold = scaffold
+        self.sandbox = sandbox
+        self.conditions = conditions
+        self.builder = builder
+        self.check_time = check_time
+
+    def run(self, states: Sequence[InputState]) -> Harness | Inconclusive:
+        distinct = list(dict.fromkeys(states))
+        first = self.execute_original(distinct, coverage=True)
+        problem = load_problem(self.analysis, first)
+        if problem is not None:
+            return problem
+        again = self.execute_original(distinct, coverage=False)
+        tolerance = self.conditions.float_tolerance
+        judged = [
+            validity(a, b, float_tolerance=tolerance)
+            for a, b in zip(first.outputs, again.outputs, strict=True)
+        ]
+        kept = [place for place, (valid, _) in enumerate(judged) if valid][: self.conditions.inputs]
+        reasons = [reason for valid, reason in judged if not valid]
+        if len(kept) < self.conditions.min_inputs:
+            return state_problem(self.analysis, first, len(kept), reasons, self.conditions.min_inputs)
+        expected = tuple(first.outputs[place] for place in kept)
+        chosen = tuple(distinct[place] for place in kept)
+        covered = {line for output in expected for line in output.lines} & set(first.executable_lines)
+        outputs = len({output_digest(output) for output in expected})
+        timeout_s = calibrated_timeout([first, again], kept)
+        score, _ = similarity(expected, [again.outputs[place] for place in kept], float_tolerance=tolerance)
+        proofs = [Proof(name="self", score=score, passed=score == 1.0)]
+        evidence = HarnessEvidence(
+            inputs=len(chosen),
+            valid=len(kept),
+            outputs=outputs,
+            executable_lines=first.executable_lines,
+            covered_lines=tuple(sorted(covered)),
+            mutants=0,
+            mutants_killed=0,
+        )
+        if evidence.coverage < self.conditions.min_coverage:
+            missed = sorted(set(first.executable_lines) - covered)
+            return Inconclusive(
+                reason="coverage", detail=_coverage_detail(evidence, missed), evidence=evidence
+            )
+        if outputs < self.conditions.min_outputs:
+            detail = f"{outputs} distinct outputs of {self.conditions.min_outputs} wanted"
+            return Inconclusive(reason="outputs", detail=detail, evidence=evidence)
+        proofs += self.stand_ins(chosen, expected, timeout_s)
+        evidence = replace(evidence, proofs=tuple(proofs))
+        failed = [proof for proof in proofs if not proof.passed]
+        if failed:
+            named = ", ".join(f"{proof.name} scores {proof.score:.2f}" for proof in failed[:_MAX_NAMED])
+            return Inconclusive(reason="weak_harness", detail=f"a stand-in passed or a twin failed: {named}",
+                                evidence=evidence)  # fmt: skip
+        tried, killed = self.strength(chosen, expected, timeout_s)
+        return Harness(
+            builder=self.builder,
+            language=self.function.language,
+            function_sha256=function_digest(self.function),
+            scaffold=self.scaffold,
+            states=chosen,
+            # Which lines ran is evidence, not expectation.
+            expected=tuple(_without_lines(output) for output in expected),
+            state_timeout_s=timeout_s,
+            evidence=replace(evidence, mutants=tried, mutants_killed=killed),
+        )
+
+    def execute_original(self, states: Sequence[InputState], *, coverage: bool) -> Execution:
+        self.check_time()
+        program = original_program(self.function, self.scaffold)
+        return execute(self.sandbox, program, states, coverage=coverage, state_timeout_s=_TIMEOUTS_S[-1] / 10)
+
+    def execute_code(
+        self, code: str, states: Sequence[InputState], timeout_s: float
+    ) -> tuple[OutputState, ...]:
+        self.check_time()
+        program = spliced_program(self.function, self.scaffold, code)
+        return execute(self.sandbox, program, states, coverage=False, state_timeout_s=timeout_s).outputs
+
+    def stand_ins(
+        self, states: tuple[InputState, ...], expected: tuple[OutputState, ...], timeout_s: float
+    ) -> list[Proof]:
+        """The renamed twin has to match everywhere, no stub may reach the threshold."""
+        tolerance = self.conditions.float_tolerance
+        proofs: list[Proof] = []
+        twin = renamed_code(self.function, self.analysis.node)
+        if twin is not None:
+            score, _ = similarity(
+                expected, self.execute_code(twin, states, timeout_s), float_tolerance=tolerance
+            )
+            proofs.append(Proof(name="renamed", score=score, passed=score == 1.0))
+        for stub in make_stubs(self.analysis, expected):
+            got = self.execute_code(stub.code, states, MUTANT_TIMEOUT_S)
+            score, _ = similarity(expected, got, float_tolerance=tolerance)
+            proofs.append(
+                Proof(name=f"stub:{stub.name}", score=score, passed=score < self.conditions.tau_func)
+            )
+        return proofs
+
+    def strength(
+        self, states: tuple[InputState, ...], expected: tuple[OutputState, ...], timeout_s: float
+    ) -> tuple[int, int]:
+        """How many mutants there are, and how many of them some state tells apart."""
+        mutants = make_mutants(self.function, self.analysis.node, limit=self.conditions.mutants)
+        killed = 0
+        for mutant in mutants:
+            # A mutant that never ends would cost the whole time limit on every state: a few states go first.
+            for part in (slice(0, _PROBE_STATES), slice(_PROBE_STATES, None)):
+                got = self.execute_code(mutant.code, states[part], min(timeout_s, MUTANT_TIMEOUT_S))
+                if any(
+                    not same_output(a, b, float_tolerance=self.conditions.float_tolerance)
+                    for a, b in zip(expected[part], got, strict=True)
+                ):
+                    killed += 1
+                    break
+        return len(mutants), killed
+
+
+def calibrated_timeout(runs: Sequence[Execution], places: Sequence[int]) -> float:
+    """Seconds for one state: ten times the slowest, from a coarse ladder so that it is the same in every build.
+
+    Args:
+        runs: Runs of the original on the same states; the faster run of each state counts.
+        places: Which states count.
+    """
+    slowest = max((min(run.state_seconds[place] for run in runs) for place in places), default=0.0)
+    return next((step for step in _TIMEOUTS_S if 10 * slowest <= step), _TIMEOUTS_S[-1])
+
+
+def load_problem(analysis: Analysis, execution: Execution) -> Inconclusive | None:
+    """Why the original could not be loaded; None if it was."""
+    if execution.loaded:
+        return None
+    missing = _missing_packages(execution)
+    detail = execution.load_detail or "the function could not be loaded"
+    if missing:
+        return Inconclusive(reason="missing_dependency", detail=f"needs {', '.join(missing)}; {detail}")
+    lacking = (
+        f" (nothing in sight defines {', '.join(analysis.missing[:_MAX_NAMED])})" if analysis.missing else ""
+    )
+    if "NameError" in detail:
+        return Inconclusive(reason="missing_dependency", detail=detail + lacking)
+    return Inconclusive(reason="load_failed", detail=detail + lacking)
+
+
+def state_problem(
+    analysis: Analysis, execution: Execution, valid: int, reasons: Sequence[str], wanted: int
+) -> Inconclusive:
+    """Why there are too few valid states, from what went wrong on the others."""
+    counts = Counter(reason.partition(":")[0] for reason in reasons)
+    first = _commonest(reasons)
+    shown = (
+        f"{valid} valid distinct input states of {wanted} wanted; most often: {first or 'no more were found'}"
+    )
+    reason: InconclusiveReason = "no_valid_state" if valid == 0 else "too_few_states"
+    missing = _missing_packages(execution)
+    lacking = [item for item in reasons if "NameError" in item or "ModuleNotFoundError" in item]
+    if counts and counts["nondeterministic"] * 2 >= len(reasons):
+        reason = "nondeterministic"
+    elif len(lacking) * 2 >= max(1, len(reasons)):
+        reason = "missing_dependency"
+        names = [*missing, *(name for name in analysis.missing if name not in missing)]
+        shown = f"needs {', '.join(names[:_MAX_NAMED])}; {shown}" if names else shown
+    return Inconclusive(reason=reason, detail=shown)
+
+
+def _commonest(reasons: Sequence[str]) -> str:
+    counts = Counter(reason[:160] for reason in reasons)
+    if not counts:
+        return ""
+    top = max(counts.values())
+    return next(reason for reason, count in counts.items() if count == top)
+
+
+def _missing_packages(execution: Execution) -> list[str]:
+    """Packages whose import failed at the top of the file, with the names that it would have bound."""
+    found: dict[str, None] = {}
+    for skipped in execution.skipped:
+        if skipped.error.rpartition(".")[2] in ("ModuleNotFoundError", "ImportError"):
+            names = ", ".join(skipped.names[:_MAX_NAMED])
+            found.setdefault(f"{skipped.message}" + (f" ({names})" if names else ""))
+    return list(found)[:_MAX_NAMED]
+
+
+def _coverage_detail(evidence: HarnessEvidence, missed: Sequence[int]) -> str:
+    lines = ", ".join(str(line) for line in missed[:_MAX_NAMED]) + (" …" if len(missed) > _MAX_NAMED else "")
+    return f"coverage {evidence.coverage:.0%}; lines never reached, counted from the signature: {lines}"
+
+
+def _without_lines(output: OutputState) -> OutputState:
+    return replace(output, lines=())
