@@ -144,9 +144,7 @@ def checkpoint(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="session")
-def copy_checkpoint(
-    checkpoint: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[..., Path]:
+def copy_checkpoint(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Copy the checkpoint, leave some files out, and change its configuration."""
 
     def copy(*, without: tuple[str, ...] = (), **changes: Any) -> Path:
@@ -165,3 +163,37 @@ def copy_checkpoint(
 @pytest.fixture(scope="session")
 def model(checkpoint: Path) -> Any:
     return open_model(f"hf:{checkpoint}", Settings(batch_size=4, device="cpu"))
+
+
+@pytest.fixture(scope="session")
+def tokenizers(texts: list[str]) -> dict[str, Any]:
+    """Tokenizers of several makes: GPT-2's, one that merges newlines into punctuation, one as Llama 2's."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, trainers
+
+    spaced = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True))
+    spaced.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    spaced.decoder = decoders.Sequence(
+        [
+            decoders.Replace("▁", " "),
+            decoders.ByteFallback(),
+            decoders.Fuse(),
+            decoders.Strip(content=" ", left=1),
+        ]
+    )
+    trainer = trainers.BpeTrainer(
+        vocab_size=600,
+        special_tokens=["<unk>", "<|end|>", *(f"<0x{byte:02X}>" for byte in range(256))],
+        show_progress=False,
+    )
+    lines = [line for text in texts for line in text.splitlines(keepends=True)]
+    spaced.train_from_iterator(lines, trainer)
+    lowering = train_tokenizer(texts)
+    lowering.normalizer = normalizers.Lowercase()
+    return {
+        "separate": wrap_tokenizer(train_tokenizer(texts)),
+        "merging": wrap_tokenizer(
+            train_tokenizer([text.replace("rate=1.0", "") for text in texts], merge_newlines=True)
+        ),
+        "spaced": wrap_tokenizer(spaced),
+        "lossy": wrap_tokenizer(lowering),
+    }

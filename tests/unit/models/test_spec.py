@@ -70,7 +70,8 @@ def test_a_secret_in_the_address_is_refused_and_not_repeated(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("location", "may"), [("gpt2", True), ("a/b-c.d", True), ("/a/b", False), ("./a", False), ("a/b/c", False)]
+    ("location", "may"),
+    [("gpt2", True), ("a/b-c.d", True), ("/a/b", False), ("./a", False), ("a/b/c", False)],
 )
 def test_which_locations_have_the_form_of_a_hub_id(location: str, may: bool) -> None:
     assert parse_spec(location).may_be_hub_id is may

@@ -137,7 +137,9 @@ def test_half_a_character_at_the_end_becomes_a_replacement_mark(
     assert broken.endswith("\ufffd")
 
 
-def test_a_closed_model_says_so(copy_checkpoint: Callable[..., Path], functions: list[SourceFunction]) -> None:
+def test_a_closed_model_says_so(
+    copy_checkpoint: Callable[..., Path], functions: list[SourceFunction]
+) -> None:
     closed = open_model(str(copy_checkpoint()), Settings(device="cpu"))
     prompts = cut(closed, functions[:1])
     closed.close()
