@@ -148,9 +148,13 @@ class BracedFrontend(ScanningFrontend):
     """Words that begin a block which holds methods."""
     statements: ClassVar[frozenset[str]] = frozenset(
         {"if", "for", "while", "do", "switch", "return", "goto", "case", "break", "continue", "else"}
-        | {"throw", "try", "synchronized", "assert"}
+        | {"throw", "try", "assert"}
     )
     """Words that begin a statement, and so never a signature."""
+    type_words: ClassVar[frozenset[str]] = frozenset()
+    """Words after which a brace belongs to a type."""
+    declares_parameters_late: ClassVar[bool] = False
+    """Whether declarations of the parameters may stand between the parentheses and the body."""
 
     def candidate(self, function: SourceFunction, completion: str) -> Candidate:
         """Cut the completed function out of a raw completion, at the brace that closes it.
@@ -296,12 +300,10 @@ class BracedFrontend(ScanningFrontend):
         for token in self.lexicon.tokens(text, start):
             if token.kind == "comment":
                 continue
-            if token.text in ("(", "["):
+            if token.text in ("(", "[") or (token.text == "{" and (depth or previous in self.type_words)):
                 depth += 1
-            elif token.text in (")", "]"):
-                depth = max(depth - 1, 0)
             elif depth:
-                pass
+                depth -= token.text in (")", "]", "}")
             elif token.text == "{":
                 if is_named:
                     return token.start
@@ -309,7 +311,8 @@ class BracedFrontend(ScanningFrontend):
                     return None
                 is_enclosing, head = False, []
             elif token.text == ";":
-                if is_named or not head or head[0] not in _PREAMBLE:
+                is_parameter = is_named and self.declares_parameters_late and previous != ")"
+                if not is_parameter and (is_named or not head or head[0] not in _PREAMBLE):
                     return None
                 head = []
             elif token.text == "}" or (token.text == "=" and not is_named):

@@ -33,6 +33,8 @@ class CFrontend(BracedFrontend):
         literals=r'"(?:[^"\\\n]|\\[\s\S])*+(?:"|(?=\n)|\\?\Z)|' r"'(?:[^'\\\n]|\\[\s\S])*+(?:'|(?=\n)|\\?\Z)",
         has_directives=True,
     )
+    type_words = frozenset({"enum", "struct", "union"})
+    declares_parameters_late = True
 
     def _find(self, tree: SyntaxTree) -> Iterator[Finding]:
         found: dict[tuple[str, int], Finding] = {}

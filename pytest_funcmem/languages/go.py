@@ -24,6 +24,7 @@ class GoFrontend(BracedFrontend):
         r"|'(?:[^'\\\n]|\\.)*+(?:'|(?=\n)|\\?\Z)"
     )
     keyword = "func"
+    type_words = frozenset({"interface", "struct"})
 
     def _find(self, tree: SyntaxTree) -> Iterator[Finding]:
         stack = [tree.root]

@@ -11,7 +11,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Block", "LogicalLine", "columns", "header_end", "indentation_at", "logical_lines", "read_block"]
+__all__ = [
+    "Block",
+    "LogicalLine",
+    "columns",
+    "header_end",
+    "indentation_at",
+    "is_indented_soundly",
+    "joined",
+    "logical_lines",
+    "read_block",
+]
 
 _TOKEN = re.compile(
     r"""
@@ -172,6 +182,66 @@ def read_block(text: str, start: int, *, column: int, terminator: str = "", resy
     if is_included:
         end = _end_before(text, len(text))
     return Block(end=end, has_code=has_code, is_closed=False, next_column=next_column)
+
+
+def is_indented_soundly(text: str, start: int, *, end: int, column: int) -> bool:
+    """Whether Python would take the indentation of a definition: deeper after ``:`` only, back to an open level.
+
+    tree-sitter overlooks both.
+
+    Args:
+        text: Any text.
+        start: Where the definition's signature begins.
+        end: Where the definition ends.
+        column: Width of the signature's indentation.
+    """
+    levels = [column]
+    depth = 0
+    is_fresh = opens_block = False
+    line_start = start
+    for match in _TOKEN.finditer(text, start, end):
+        kind = match.lastgroup
+        if kind in ("blank", "comment") or (kind == "join" and not is_fresh):
+            continue
+        if kind == "newline":
+            if not depth:
+                is_fresh, line_start = True, match.end()
+            continue
+        if is_fresh:
+            is_fresh = False
+            width = columns(text[line_start : match.start()])
+            if (width > levels[-1]) != opens_block:
+                return False
+            while width < levels[-1]:
+                levels.pop()
+            if opens_block:
+                levels.append(width)
+            elif width != levels[-1]:
+                return False
+        depth += (kind == "open") - (kind == "close")
+        opens_block = kind == "colon" and not depth
+    return True
+
+
+def joined(text: str) -> str:
+    """The text with line breaks and comments inside brackets as blanks; every place stays the same.
+
+    The grammar of tree-sitter takes some lines inside brackets for the end of a block when they are indented
+    less than it; Python does not look at indentation there.
+    """
+    pieces = []
+    done = 0
+    depth = 0
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
+        if kind == "open":
+            depth += 1
+        elif kind == "close":
+            depth = max(depth - 1, 0)
+        elif depth and (kind == "newline" or kind == "comment"):
+            pieces += [text[done : match.start()], " " * (match.end() - match.start())]
+            done = match.end()
+    return "".join([*pieces, text[done:]])
 
 
 def _end_before(text: str, offset: int) -> int:

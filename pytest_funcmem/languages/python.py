@@ -22,6 +22,8 @@ from pytest_funcmem.languages.layout import (
     columns,
     header_end,
     indentation_at,
+    is_indented_soundly,
+    joined,
     logical_lines,
     read_block,
 )
@@ -43,7 +45,10 @@ class PythonFrontend(ScanningFrontend):
     suffixes = (".py",)
 
     def _find(self, tree: SyntaxTree) -> Iterator[Finding]:
-        return _by_indentation(tree.text) if tree.root.has_error else _by_tree(tree)
+        text = tree.text
+        if tree.root.has_error:
+            tree = SyntaxTree(self.language, joined(text))
+        return _by_indentation(text) if tree.root.has_error else _by_tree(tree, text)
 
     def candidate(self, function: SourceFunction, completion: str) -> Candidate:
         """Cut the completed function out of a raw completion; never raises on hostile text.
@@ -59,7 +64,7 @@ class PythonFrontend(ScanningFrontend):
             indentation = indentation_at(function.text, function.signature_start)
             for body in _spellings(reading, indentation):
                 code = function.signature + body
-                if _parses(code, indentation):
+                if _definition(code, indentation) is not None:
                     detail = (
                         reading.detail if body == reading.body else "a line break was added before the body"
                     )
@@ -81,13 +86,13 @@ class PythonFrontend(ScanningFrontend):
 # ------------------------------------------------------------------------------------------ finding
 
 
-def _by_tree(tree: SyntaxTree) -> Iterator[Finding]:
+def _by_tree(tree: SyntaxTree, text: str) -> Iterator[Finding]:
     stack: list[tuple[Node, tuple[str, ...], int | None]] = [(tree.root, (), None)]
     while stack:
         node, types, definition_start = stack.pop()
         match node.type:
             case "function_definition":
-                yield _finding(tree, node, types, definition_start)
+                yield _finding(tree, text, node, types, definition_start)
             case "decorated_definition":
                 inner = node.child_by_field_name("definition")
                 if inner is not None:
@@ -100,20 +105,28 @@ def _by_tree(tree: SyntaxTree) -> Iterator[Finding]:
                 stack.extend((child, types, None) for child in node.children if child.is_named)
 
 
-def _finding(tree: SyntaxTree, node: Node, types: tuple[str, ...], definition_start: int | None) -> Finding:
+def _finding(
+    tree: SyntaxTree, text: str, node: Node, types: tuple[str, ...], definition_start: int | None
+) -> Finding:
     start = tree.start(node)
     colon = next(child for child in reversed(node.children) if child.type == ":")
     signature_end = tree.end(colon)
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     assert name is not None
-    column = columns(indentation_at(tree.text, start))
+    column = columns(indentation_at(text, start))
+    end = read_block(text, signature_end, column=column).end
+    problem: DropReason | None = None
+    if not is_indented_soundly(text, start, end=end, column=column):
+        problem = "syntax_error"
+    elif body is None or _is_stub(body):
+        problem = "no_body"
     return Finding(
         qualname=".".join((*types, tree.source(name))),
         definition_start=start if definition_start is None else definition_start,
         signature_start=start,
         signature_end=signature_end,
-        end=read_block(tree.text, signature_end, column=column).end,
-        problem="no_body" if body is None or _is_stub(body) else None,
+        end=end,
+        problem=problem,
     )
 
 
@@ -173,8 +186,7 @@ def _finding_alone(text: str, start: int, *, qualname: str, definition_start: in
         signature_end = end = len(text) if newline < 0 else newline
     else:
         end = read_block(text, signature_end, column=columns(indentation), resync=True).end
-        tree = _tree_of(text[start:end], indentation)
-        definition = _only_definition(tree, bool(indentation))
+        definition = _definition(text[start:end], indentation)
         if definition is not None:
             body = definition.child_by_field_name("body")
             problem = "no_body" if body is None or _is_stub(body) else None
@@ -313,24 +325,27 @@ def _spellings(reading: _Reading, indentation: str) -> Iterator[str]:
     yield "\n" + indentation_at(" " + reading.body, place) + first.lstrip() + newline + below
 
 
-def _tree_of(code: str, indentation: str) -> SyntaxTree:
+def _definition(code: str, indentation: str) -> Node | None:
+    """The function definition that is all of a text; None where there is an error or anything else in it."""
     # An indented function needs something to be indented under.
     opening = "if 1:\n" if indentation else ""
-    return SyntaxTree("python", f"{opening}{indentation}{code}\n")
-
-
-def _only_definition(tree: SyntaxTree, is_indented: bool) -> Node | None:
-    """The function definition that is all of a text; None where there is an error or anything else in it."""
+    text = f"{opening}{indentation}{code}\n"
+    start = len(opening) + len(indentation)
+    if not is_indented_soundly(text, start, end=len(text), column=columns(indentation)):
+        return None
+    tree = SyntaxTree("python", text)
+    if tree.root.has_error:
+        tree = SyntaxTree("python", joined(text))
     if tree.root.has_error:
         return None
-    children = [child for child in tree.root.children if child.type != "comment"]
-    if is_indented and len(children) == 1:
+    children = _statements(tree.root)
+    if opening and len(children) == 1:
         block = children[0].child_by_field_name("consequence")
-        children = [] if block is None else [child for child in block.children if child.type != "comment"]
+        children = [] if block is None else _statements(block)
     if len(children) == 1 and children[0].type == "function_definition":
         return children[0]
     return None
 
 
-def _parses(code: str, indentation: str) -> bool:
-    return _only_definition(_tree_of(code, indentation), bool(indentation)) is not None
+def _statements(block: Node) -> list[Node]:
+    return [child for child in block.children if child.type != "comment"]

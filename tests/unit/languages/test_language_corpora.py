@@ -52,7 +52,9 @@ def test_listed_functions_are_found_whole(shared_dir: Path, language: Language) 
         candidate = front.candidate(function, rest)
         assert (candidate.status, candidate.body, candidate.code) == ("ok", function.body, function.code)
         assert front.candidate(function, function.body).code == function.code
-        fenced = front.candidate(function, f"\n```{language}\n{function.signature}{function.body}\n```\nDone, isn't it")
+        fenced = front.candidate(
+            function, f"\n```{language}\n{function.signature}{function.body}\n```\nDone, isn't it"
+        )
         assert fenced.status == "ok"
         assert (fenced.code or "").split() == function.code.split()
         assert front.function_ended(function, rest + "\n\nx")
