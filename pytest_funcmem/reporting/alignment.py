@@ -1,7 +1,7 @@
 """Lay the lines of a candidate beside those of the original: equal, changed, missing, added.
 
 An order-keeping alignment of lines that maximises their similarity (Needleman and Wunsch, 1970). Lines that
-are not even half alike are never paired. This module knows nothing of colours and columns.
+are hardly alike are never paired. This module knows nothing of colours and columns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Mark = Literal["=", "~", "+", "-", " "]
 """``=`` equal, ``~`` changed, ``+`` only in the candidate, ``-`` only in the original, `` `` nothing here."""
 
 _COMPARED = 200  # characters of a line that are compared; equality is always that of whole lines
-_ALIKE = 0.5
+_ALIKE = 0.6
 _LONG = 20  # from this length on, a line's agreement counts in full; braces alone should pair nothing
 
 

@@ -7,9 +7,11 @@ no markup, no control characters. This module knows nothing of pytest.
 from __future__ import annotations
 
 import io
+import re
 import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from pytest_funcmem.core.records import AuditRecord, Harness, HarnessEvidence, Side, TextScore
@@ -27,6 +29,7 @@ _CODE_LINES = 200  # lines of one body that are laid out
 _CODE_ROWS = 120  # rows of the code that are shown
 _STATE_ROWS = 10  # input states that are shown
 _MARK_STYLES = {"=": "green", "~": "yellow", "+": "cyan", "-": "red", " ": ""}
+_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 _TITLES = {
     "functional": "FUNCTIONAL LEAK",
     "verbatim": "NEAR-VERBATIM LEAK",
@@ -121,12 +124,13 @@ class _Page:
         rows = [heads, _figures("target", target), _figures("reference", reference)]
         widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
         widths[0] = _LABEL - 2
+        gap = "  " if sum(widths) + 2 * len(widths) <= self._width else " "
         for number, row in enumerate(rows):
-            text = "  ".join(
+            text = gap.join(
                 cell.ljust(size) if column in (0, 7, 8) else cell.rjust(size)
                 for column, (cell, size) in enumerate(zip(row, widths, strict=True))
             )
-            self._line((text.rstrip(), "dim" if number == 0 else ""))
+            self._line((shorten(text.rstrip(), self._width), "dim" if number == 0 else ""))
         for name, side in (("target", target), ("reference", reference)):
             if side.candidate.status != "ok":
                 detail = f"{side.candidate.status}: {side.candidate.detail or 'no function in it'}"
@@ -287,7 +291,7 @@ def _code_cell(
 ) -> list[list[str | tuple[str, str]]]:
     """Lines of one cell of the code, each as styled pieces that fill the column."""
     text = shorten(text, 4 * room)
-    changed = _changed(original or "", text) if mark == "~" else [mark == "+"] * len(text)
+    changed = _changed((original or "")[: 8 * room], text) if mark == "~" else [mark == "+"] * len(text)
     indent = min(len(text) - len(text.lstrip(" ")) + 2, room // 2)
     lines: list[list[str | tuple[str, str]]] = []
     for number, (start, end) in enumerate(fold_spans(text, room, hang=indent)):
@@ -305,13 +309,12 @@ def _code_cell(
 
 
 def _changed(original: str, text: str) -> list[bool]:
-    from rapidfuzz.distance import Indel
-
-    changed = [True] * len(text)
-    for block in Indel.opcodes(original[:2000], text[:2000]):
-        if block.tag == "equal":
-            changed[block.dest_start : block.dest_end] = [False] * (block.dest_end - block.dest_start)
-    return changed
+    """For each character of a changed line, whether its word is not in the original's line at that place."""
+    old, new = _WORD.findall(original), _WORD.findall(text)
+    changed = [True] * len(new)
+    for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+        changed[block.b : block.b + block.size] = [False] * block.size
+    return [flag for word, flag in zip(new, changed, strict=True) for _ in word]
 
 
 def _padded(text: str, width: int) -> str:

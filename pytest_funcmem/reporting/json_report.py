@@ -214,7 +214,8 @@ def _rate(rate: Rate) -> dict[str, Json]:
         "numerator": rate.numerator,
         "denominator": rate.denominator,
         "value": _figure(rate.value),
-        "interval": [rate.low, rate.high],
+        # The last digits of an interval depend on the version of scipy; nobody reads them.
+        "interval": [round(rate.low, 12), round(rate.high, 12)],
         "confidence": rate.confidence,
     }
 

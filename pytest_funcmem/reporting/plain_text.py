@@ -119,8 +119,9 @@ def fold_spans(text: str, width: int, *, hang: int = 0) -> list[tuple[int, int]]
         head = _take(text[start:], room)
         # A blank is the best place; a mark of punctuation will do; else the line is simply full.
         near = head.rfind(" ") + 1
-        if near <= len(head) // 2:
-            near = max(head.rfind(mark) + 1 for mark in ",;([{=.|/")
+        for marks in (",;([", "{=.|/"):
+            if near <= len(head) // 2:
+                near = max(head.rfind(mark) + 1 for mark in marks)
         end = start + (near if near > len(head) // 2 else len(head))
         spans.append((start, start + len(text[start:end].rstrip(" "))))
         start = end

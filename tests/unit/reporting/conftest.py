@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from pytest_funcmem.core.records import (
@@ -225,3 +230,26 @@ def verbatim_record() -> AuditRecord:
 @pytest.fixture
 def error_record() -> AuditRecord:
     return AuditRecord(function=make_function(), verdict=broken(OSError("the engine is gone")))
+
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden"
+
+
+def scrub_versions(text: str) -> str:
+    """Versions of metric packages, which signatures name, are not pinned by snapshots."""
+    return re.sub(r"(rapidfuzz|version):\d[\w.]*(?=\W|$)", r"\1:VERSION", text)
+
+
+@pytest.fixture
+def golden() -> Callable[[str, str], None]:
+    """Compare a text with its snapshot; ``UPDATE_GOLDEN=1`` writes it instead, for a person to look at."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / f"{name}.txt"
+        shown = scrub_versions(text) + "\n"
+        if os.environ.get("UPDATE_GOLDEN") == "1":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(shown, encoding="utf-8")
+        assert shown == path.read_text(encoding="utf-8")
+
+    return compare
