@@ -35,6 +35,7 @@ _START_S = 60.0
 _GRACE_S = 30.0
 _ENGINE_S = 60
 _PING_S = 5
+_KEPT_CONNECTIONS = 4
 _WORKER_MIB = 96
 """Memory of the container beyond the task's: supervisor, zygote, and the loaded programs."""
 _PROCESSES = 1024
@@ -67,7 +68,7 @@ def connect() -> Any:
 
 
 def _connect(*, timeout_s: int) -> Any:
-    client = docker.from_env(timeout=timeout_s)
+    client = docker.from_env(timeout=timeout_s, max_pool_size=_KEPT_CONNECTIONS)
     try:
         client.ping()
     except BaseException:
@@ -280,6 +281,12 @@ class _Container:
                 ) from exc
             self._limits = task.limits
         return self._channel.run(task, grace_s=_GRACE_S)
+
+    def kill(self) -> None:
+        try:
+            self._container.kill()
+        except _ENGINE_FAILURES as exc:
+            _log.debug("container %s could not be killed: %s", self._container.short_id, _describe(exc))
 
     def stop(self) -> None:
         if self._stream is not None:

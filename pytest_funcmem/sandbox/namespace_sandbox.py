@@ -184,10 +184,13 @@ class _NamespaceWorker:
             return replace(end, result=replace(end.result, outcome="memory", signal=None))
         return end
 
-    def stop(self) -> None:
+    def kill(self) -> None:
         if self._process.poll() is None:
             # Its end takes all the namespaces' processes along: each dies with its parent.
             os.killpg(self._process.pid, signal.SIGKILL)
+
+    def stop(self) -> None:
+        self.kill()
         self._process.wait(_STOP_S)
         self._stream.close()
         if self._group is not None:

@@ -49,6 +49,10 @@ class Worker(Protocol):
         """Run one task; ``WorkerLostError`` where that is not possible."""
         ...
 
+    def kill(self) -> None:
+        """Kill it as a crash would, and tidy nothing; what uses it then finds it lost."""
+        ...
+
     def stop(self) -> None:
         """End it and all that runs in it, whatever state it is in."""
         ...

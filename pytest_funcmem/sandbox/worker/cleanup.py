@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import signal
 import stat
 import time
@@ -88,10 +87,9 @@ def sweep(uid: int) -> list[str]:
     """
     found = []
     for path in (candidate.WORK, candidate.TEMPORARY):
-        shutil.rmtree(path, ignore_errors=True)
-        if os.path.lexists(path):
-            _force_remove(path)
-        if os.path.lexists(path):
+        try:
+            _remove(path)
+        except OSError:
             found.append(path)
     for directory in _SHARED_DIRECTORIES:
         try:
@@ -102,35 +100,38 @@ def sweep(uid: int) -> list[str]:
             try:
                 if entry.stat(follow_symlinks=False).st_uid == uid:
                     found.append(entry.path)
-                    _force_remove(entry.path)
+                    _remove(entry.path)
             except OSError:
                 found.append(entry.path)
     return found
 
 
-def _force_remove(path: str) -> None:
-    """Remove a tree whose directories may forbid it and may be nested deeper than a path can be long."""
+def _remove(path: str) -> None:
+    """Remove a file or a tree, however deep: neither recursion nor the longest path may be a limit here."""
     if not stat.S_ISDIR(os.lstat(path).st_mode):
         os.unlink(path)
         return
-    pending = 0
+    # Nobody is left who could have guessed this name.
+    lifted = os.path.join(path, os.urandom(8).hex())
+    count = 0
     while True:
-        entries = list(os.scandir(path))
-        if not entries:
+        with os.scandir(path) as entries:
+            present = list(entries)
+        if not present:
             os.rmdir(path)
             return
-        for entry in entries:
+        for entry in present:
             if not entry.is_dir(follow_symlinks=False):
                 os.unlink(entry.path)
                 continue
             try:
                 os.rmdir(entry.path)
             except OSError:
-                # Lift the grandchildren up, so that depth never grows beyond two.
-                os.chmod(entry.path, 0o700)
-                for inner in os.scandir(entry.path):
-                    pending += 1
-                    os.rename(inner.path, os.path.join(path, f".swept-{pending}"))
+                with os.scandir(entry.path) as children:
+                    inner = [child.path for child in children]
+                for child_path in inner:
+                    count += 1
+                    os.rename(child_path, f"{lifted}-{count}")
 
 
 def _remove_system_v_objects(uid: int) -> None:
