@@ -17,7 +17,6 @@ __all__ = [
     "columns",
     "header_end",
     "indentation_at",
-    "is_indented_soundly",
     "joined",
     "logical_lines",
     "read_block",
@@ -54,12 +53,14 @@ class LogicalLine:
         column: Width of its indentation.
         is_comment: Whether it is only a comment.
         is_inline: Whether the reading began in the middle of this line.
+        follows_colon: Whether the code before it ends with a ``:`` outside brackets.
     """
 
     start: int
     column: int
     is_comment: bool
     is_inline: bool
+    follows_colon: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +71,14 @@ class Block:
         end: Offset after the last character of the block, trailing blanks not included.
         has_code: Whether there is more in it than comments.
         is_closed: Whether a later line ends it, so that more text cannot change it.
-        next_column: Indentation of its first line of code that is not inline; None if there is none.
+        is_sound: Whether Python would take its indentation: deeper after a ``:`` and nowhere else, and back
+            to a level that is open. (tree-sitter overlooks both.)
     """
 
     end: int
     has_code: bool
     is_closed: bool
-    next_column: int | None
+    is_sound: bool
 
 
 def columns(blank: str) -> int:
@@ -111,6 +113,7 @@ def logical_lines(text: str, start: int = 0, *, resync: bool = False) -> Iterato
     line_start = start
     is_inline = start > 0 and text[start - 1] != "\n"
     is_fresh = True
+    follows_colon = False
     for match in _TOKEN.finditer(text, start):
         kind = match.lastgroup
         if kind == "blank" or (kind == "join" and not is_fresh):
@@ -128,11 +131,14 @@ def logical_lines(text: str, start: int = 0, *, resync: bool = False) -> Iterato
                 column=columns(text[line_start : match.start()]),
                 is_comment=kind == "comment",
                 is_inline=is_inline,
+                follows_colon=follows_colon,
             )
         if kind == "open":
             depth += 1
         elif kind == "close" and depth:
             depth -= 1
+        if kind != "comment":
+            follows_colon = kind == "colon" and not depth
 
 
 def header_end(text: str, start: int) -> int | None:
@@ -164,63 +170,53 @@ def read_block(text: str, start: int, *, column: int, terminator: str = "", resy
         terminator: A line of code that begins with this ends the block at any indentation; "" for none.
         resync: As for ``logical_lines``.
     """
-    end = start
-    has_code = False
-    next_column: int | None = None
-    is_included = False
+    end = last_code = start
+    has_code = is_included = is_closed = False
+    is_sound = True
+    levels = [column]
     for line in logical_lines(text, start, resync=resync):
         if is_included:
             end = _end_before(text, line.start)
         is_deeper = line.is_inline or line.column > column
         if not line.is_comment:
             if not is_deeper or (has_code and terminator and text.startswith(terminator, line.start)):
-                return Block(end=end, has_code=has_code, is_closed=True, next_column=next_column)
-            has_code = True
-            if next_column is None and not line.is_inline:
-                next_column = line.column
+                is_included, is_closed = False, True
+                break
+            if not line.is_inline:
+                opens_block = line.follows_colon or not has_code
+                is_sound = is_sound and _fits(levels, line.column, opens_block=opens_block)
+            has_code, last_code = True, line.start
         is_included = is_deeper
     if is_included:
         end = _end_before(text, len(text))
-    return Block(end=end, has_code=has_code, is_closed=False, next_column=next_column)
+    return Block(
+        end=end,
+        has_code=has_code,
+        is_closed=is_closed,
+        is_sound=is_sound and has_code and not _ends_with_colon(text, last_code, end),
+    )
 
 
-def is_indented_soundly(text: str, start: int, *, end: int, column: int) -> bool:
-    """Whether Python would take the indentation of a definition: deeper after ``:`` only, back to an open level.
+def _fits(levels: list[int], column: int, *, opens_block: bool) -> bool:
+    """Whether a line may be indented this far; keeps the list of open levels."""
+    if (column > levels[-1]) != opens_block:
+        return False
+    while column < levels[-1]:
+        levels.pop()
+    if opens_block:
+        levels.append(column)
+    return column == levels[-1]
 
-    tree-sitter overlooks both.
 
-    Args:
-        text: Any text.
-        start: Where the definition's signature begins.
-        end: Where the definition ends.
-        column: Width of the signature's indentation.
-    """
-    levels = [column]
+def _ends_with_colon(text: str, start: int, end: int) -> bool:
     depth = 0
-    is_fresh = opens_block = False
-    line_start = start
+    last = ""
     for match in _TOKEN.finditer(text, start, end):
-        kind = match.lastgroup
-        if kind in ("blank", "comment") or (kind == "join" and not is_fresh):
-            continue
-        if kind == "newline":
-            if not depth:
-                is_fresh, line_start = True, match.end()
-            continue
-        if is_fresh:
-            is_fresh = False
-            width = columns(text[line_start : match.start()])
-            if (width > levels[-1]) != opens_block:
-                return False
-            while width < levels[-1]:
-                levels.pop()
-            if opens_block:
-                levels.append(width)
-            elif width != levels[-1]:
-                return False
+        kind = match.lastgroup or ""
         depth += (kind == "open") - (kind == "close")
-        opens_block = kind == "colon" and not depth
-    return True
+        if kind not in ("blank", "comment", "newline", "join"):
+            last = kind
+    return last == "colon" and depth <= 0
 
 
 def joined(text: str) -> str:

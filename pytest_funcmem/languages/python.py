@@ -22,12 +22,11 @@ from pytest_funcmem.languages.layout import (
     columns,
     header_end,
     indentation_at,
-    is_indented_soundly,
     joined,
     logical_lines,
     read_block,
 )
-from pytest_funcmem.languages.trees import SyntaxTree
+from pytest_funcmem.languages.trees import SyntaxTree, inner_nodes
 
 __all__ = ["PythonFrontend"]
 
@@ -63,12 +62,11 @@ class PythonFrontend(ScanningFrontend):
         if reading.status == "ok":
             indentation = indentation_at(function.text, function.signature_start)
             for body in _spellings(reading, indentation):
-                code = function.signature + body
-                if _definition(code, indentation) is not None:
+                if _definition(function.signature, body, indentation) is not None:
                     detail = (
                         reading.detail if body == reading.body else "a line break was added before the body"
                     )
-                    return Candidate(status="ok", body=body, code=code, detail=detail)
+                    return Candidate(status="ok", body=body, code=function.signature + body, detail=detail)
         return Candidate(
             status="unparsed",
             body=completion,
@@ -114,9 +112,9 @@ def _finding(
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     assert name is not None
     column = columns(indentation_at(text, start))
-    end = read_block(text, signature_end, column=column).end
+    block = read_block(text, signature_end, column=column)
     problem: DropReason | None = None
-    if not is_indented_soundly(text, start, end=end, column=column):
+    if not block.is_sound:
         problem = "syntax_error"
     elif body is None or _is_stub(body):
         problem = "no_body"
@@ -125,7 +123,7 @@ def _finding(
         definition_start=start if definition_start is None else definition_start,
         signature_start=start,
         signature_end=signature_end,
-        end=end,
+        end=block.end,
         problem=problem,
     )
 
@@ -186,7 +184,7 @@ def _finding_alone(text: str, start: int, *, qualname: str, definition_start: in
         signature_end = end = len(text) if newline < 0 else newline
     else:
         end = read_block(text, signature_end, column=columns(indentation), resync=True).end
-        definition = _definition(text[start:end], indentation)
+        definition = _definition(text[start:signature_end], text[signature_end:end], indentation)
         if definition is not None:
             body = definition.child_by_field_name("body")
             problem = "no_body" if body is None or _is_stub(body) else None
@@ -315,28 +313,25 @@ def _spellings(reading: _Reading, indentation: str) -> Iterator[str]:
     first, newline, below = reading.body.partition("\n")
     if not first.strip() or first.lstrip().startswith("#"):
         return
-    block = read_block(" " + reading.body, 1, column=columns(indentation))
-    if block.next_column is None:
-        yield "\n" + indentation + _BLOCK_INDENT + reading.body.strip()
-        return
-    place = next(
-        line.start for line in logical_lines(" " + reading.body, 1) if not (line.is_inline or line.is_comment)
-    )
-    yield "\n" + indentation_at(" " + reading.body, place) + first.lstrip() + newline + below
+    inner = indentation + _BLOCK_INDENT
+    for line in logical_lines(" " + reading.body, 1):
+        if not line.is_inline and not line.is_comment:
+            inner = indentation_at(reading.body, line.start - 1)
+            break
+    yield f"\n{inner}{first.lstrip()}{newline}{below}"
 
 
-def _definition(code: str, indentation: str) -> Node | None:
+def _definition(signature: str, body: str, indentation: str) -> Node | None:
     """The function definition that is all of a text; None where there is an error or anything else in it."""
+    if not read_block(signature + body, len(signature), column=columns(indentation)).is_sound:
+        return None
     # An indented function needs something to be indented under.
     opening = "if 1:\n" if indentation else ""
-    text = f"{opening}{indentation}{code}\n"
-    start = len(opening) + len(indentation)
-    if not is_indented_soundly(text, start, end=len(text), column=columns(indentation)):
-        return None
+    text = f"{opening}{indentation}{signature}{body}\n"
     tree = SyntaxTree("python", text)
     if tree.root.has_error:
         tree = SyntaxTree("python", joined(text))
-    if tree.root.has_error:
+    if tree.root.has_error or any(_is_half(node) for node in inner_nodes(tree.root)):
         return None
     children = _statements(tree.root)
     if opening and len(children) == 1:
@@ -345,6 +340,13 @@ def _definition(code: str, indentation: str) -> Node | None:
     if len(children) == 1 and children[0].type == "function_definition":
         return children[0]
     return None
+
+
+def _is_half(node: Node) -> bool:
+    """Whether a ``try`` has nothing after it, which tree-sitter overlooks."""
+    return node.type == "try_statement" and not any(
+        child.type in ("except_clause", "except_group_clause", "finally_clause") for child in node.children
+    )
 
 
 def _statements(block: Node) -> list[Node]:
