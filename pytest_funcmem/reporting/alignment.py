@@ -1,11 +1,13 @@
 """Lay the lines of a candidate beside those of the original: equal, changed, missing, added.
 
-An order-keeping alignment of lines that maximises their similarity (Needleman and Wunsch, 1970). Lines that
-are hardly alike are never paired. This module knows nothing of colours and columns.
+An order-keeping alignment of lines that maximises their similarity (Needleman and Wunsch, 1970), measured in
+words. Lines that have less than half their words in common are never paired. This module knows nothing of
+colours and columns.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,9 +17,11 @@ __all__ = ["Mark", "Row", "align", "beside"]
 Mark = Literal["=", "~", "+", "-", " "]
 """``=`` equal, ``~`` changed, ``+`` only in the candidate, ``-`` only in the original, `` `` nothing here."""
 
-_COMPARED = 200  # characters of a line that are compared; equality is always that of whole lines
-_ALIKE = 0.6
+_COMPARED = 400  # characters of a line whose words are compared; equality is always that of whole lines
+_ALIKE = 0.5
 _LONG = 20  # from this length on, a line's agreement counts in full; braces alone should pair nothing
+
+_WORD = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +103,9 @@ def align(first: Sequence[str], second: Sequence[str]) -> tuple[tuple[int | None
 
     Where a line of one is beside nothing, lines of the first come before lines of the second.
     """
-    weights = [[_weight(one, two) for two in second] for one in first]
+    letters: dict[str, str] = {}
+    spelled_first, spelled_second = _spelled(first, letters), _spelled(second, letters)
+    weights = [[_weight(one, two) for two in spelled_second] for one in spelled_first]
     best = [[0.0] * (len(second) + 1) for _ in range(len(first) + 1)]
     for i in range(len(first) - 1, -1, -1):
         for j in range(len(second) - 1, -1, -1):
@@ -121,12 +127,22 @@ def align(first: Sequence[str], second: Sequence[str]) -> tuple[tuple[int | None
     return tuple(pairs)
 
 
-def _weight(one: str, two: str) -> float:
+def _spelled(lines: Sequence[str], letters: dict[str, str]) -> list[tuple[str, str]]:
+    """Each line without the blanks around it, and its words, every distinct word as one character."""
+    found = []
+    for line in lines:
+        words = _WORD.findall(line[:_COMPARED])
+        found.append((_key(line), "".join(letters.setdefault(word, chr(len(letters) + 1)) for word in words)))
+    return found
+
+
+def _weight(first: tuple[str, str], second: tuple[str, str]) -> float:
     """What pairing two lines is worth; 0 where they must not be paired."""
     from rapidfuzz.distance import Indel
 
-    one, two = _key(one), _key(two)
+    (one, words), (two, others) = first, second
+    length = min(len(one), len(two), _LONG) / _LONG
     if one == two:
-        return 0.1 + min(len(one), _LONG) / _LONG
-    alike = Indel.normalized_similarity(one[:_COMPARED], two[:_COMPARED], score_cutoff=_ALIKE)
-    return alike * min(len(one), len(two), _LONG) / _LONG if alike > _ALIKE else 0.0
+        return 0.1 + length
+    alike = Indel.normalized_similarity(words, others, score_cutoff=_ALIKE) if words and others else 0.0
+    return float(alike * length)
