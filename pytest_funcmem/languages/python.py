@@ -246,7 +246,7 @@ def _read(function: SourceFunction, completion: str) -> _Reading:
             continue
         if preamble is not None:
             continue
-        if is_outside and not line.is_inline:
+        if is_outside and (not line.is_inline or _NEXT_DEFINITION.match(text, start)):
             preamble = text[start : start + 40]
             continue
         block = read_block(" " + text, begin + 1, column=column, terminator=FENCE)
