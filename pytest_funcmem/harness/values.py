@@ -191,6 +191,8 @@ def _parts(
         if left[1] != right[1] or len(left[2]) != len(right[2]):
             return None
         return [*zip(left[2], right[2], strict=True), (left[3], right[3])]
+    if tag == "cut" and not left[3]:
+        return None  # too large even for a digest: nothing is known of it
     return [] if left == right else None  # flat: texts and numbers only
 
 

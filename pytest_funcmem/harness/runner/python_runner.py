@@ -343,6 +343,9 @@ class _Encoder:
             own = object.__getattribute__(value, "__dict__")
             if type(own) is dict:
                 found.update(own)
+        for base, name in ((collections.deque, "maxlen"), (array.array, "typecode")):
+            if base in bases:
+                found[name] = getattr(base, name).__get__(value)
         names = [name for name in found if type(name) is str and not name.startswith("__")]
         return [[_writable(name), self.node(found[name], depth + 1)] for name in sorted(names)]
 
