@@ -25,7 +25,7 @@ from pytest_funcmem.sandbox.channel import TaskEnd, WorkerChannel, WorkerLostErr
 from pytest_funcmem.sandbox.images.build import Progress, ensure_image
 from pytest_funcmem.sandbox.launch import BOOT, ENVIRONMENT, INTERPRETER_OPTIONS, setup_message, worker_config
 from pytest_funcmem.sandbox.ownership import OWNER_LABEL, is_orphan, owner_labels
-from pytest_funcmem.sandbox.pool import WarmSandbox, Worker
+from pytest_funcmem.sandbox.pool import TASKS_PER_WORKER, WarmSandbox, Worker
 
 __all__ = ["DockerSandbox", "connect", "docker_answers"]
 
@@ -95,6 +95,7 @@ class DockerSandbox(WarmSandbox):
         image: Image to use; None builds this package's Python image on first use.
         runtime: Container runtime of the engine, such as ``runsc``; None takes the engine's default.
         progress: Told what is being done while an image is built.
+        tasks_per_worker: Tasks after which a container is replaced.
     """
 
     name = "docker"
@@ -107,8 +108,9 @@ class DockerSandbox(WarmSandbox):
         image: str | None = None,
         runtime: str | None = None,
         progress: Progress | None = None,
+        tasks_per_worker: int = TASKS_PER_WORKER,
     ) -> None:
-        super().__init__(programs=programs, workers=workers)
+        super().__init__(programs=programs, workers=workers, tasks_per_worker=tasks_per_worker)
         self._wanted_image = image
         self._runtime = runtime
         self._progress = progress or _log.info

@@ -33,7 +33,7 @@ from pytest_funcmem.sandbox.launch import (
     setup_message,
     worker_config,
 )
-from pytest_funcmem.sandbox.pool import WarmSandbox, Worker
+from pytest_funcmem.sandbox.pool import TASKS_PER_WORKER, WarmSandbox, Worker
 from pytest_funcmem.sandbox.process_stream import SocketStream
 
 __all__ = ["NamespaceSandbox"]
@@ -87,12 +87,19 @@ class NamespaceSandbox(WarmSandbox):
     Args:
         programs: Programs that tasks may name.
         workers: Tasks that may run at one time; 0 means one per core.
+        tasks_per_worker: Tasks after which a worker is replaced.
     """
 
     name = "namespace"
 
-    def __init__(self, *, programs: Mapping[str, Path], workers: int = 0) -> None:
-        super().__init__(programs=programs, workers=workers)
+    def __init__(
+        self,
+        *,
+        programs: Mapping[str, Path],
+        workers: int = 0,
+        tasks_per_worker: int = TASKS_PER_WORKER,
+    ) -> None:
+        super().__init__(programs=programs, workers=workers, tasks_per_worker=tasks_per_worker)
         self._means: _Means | None = None
 
     def identity(self) -> Mapping[str, Json]:
@@ -143,7 +150,7 @@ class _NamespaceWorker:
         if self._group is not None:
             # A shell joins the group before anything is forked, so that nothing can be outside of it.
             command = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self._group.members), *command]
-        self._process, self._stream = _spawn(command)
+        self._process, self._stream = spawn(command)
         self._channel = WorkerChannel(self._stream)
         try:
             setup = setup_message(
@@ -197,7 +204,7 @@ class _NamespaceWorker:
             self._group.remove()
 
 
-def _spawn(command: list[str]) -> tuple[subprocess.Popen[bytes], SocketStream]:
+def spawn(command: list[str]) -> tuple[subprocess.Popen[bytes], SocketStream]:
     ours, theirs = socket.socketpair()
     complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - the stream closes it
     stream = SocketStream(ours, complaints)

@@ -20,12 +20,11 @@ from pytest_funcmem.core.records import Json
 from pytest_funcmem.sandbox.channel import TaskEnd, WorkerLostError
 from pytest_funcmem.sandbox.launch import program_sources
 
-__all__ = ["WarmSandbox", "Worker", "default_workers"]
+__all__ = ["TASKS_PER_WORKER", "WarmSandbox", "Worker", "default_workers"]
 
 _log = logging.getLogger(__name__)
 
 TASKS_PER_WORKER = 500
-"""Tasks after which a worker is replaced, so that nothing can build up in it unseen."""
 
 
 def default_workers() -> int:
@@ -64,11 +63,19 @@ class WarmSandbox(ABC):
     Args:
         programs: Programs that tasks may name: Python files with a function ``main(payload, emit)``.
         workers: Tasks that may run at one time; 0 means one per core.
+        tasks_per_worker: Tasks after which a worker is replaced, so that nothing can build up in it unseen.
     """
 
     name: str
 
-    def __init__(self, *, programs: Mapping[str, Path], workers: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        programs: Mapping[str, Path],
+        workers: int = 0,
+        tasks_per_worker: int = TASKS_PER_WORKER,
+    ) -> None:
+        self._tasks_per_worker = tasks_per_worker
         self.workers = workers or default_workers()
         self.notices: tuple[str, ...] = ()
         self._sources = program_sources(programs)
@@ -177,8 +184,8 @@ class WarmSandbox(ABC):
             self._forget(worker)
             raise
         reason = self._must_replace(end)
-        if reason is None and count + 1 >= TASKS_PER_WORKER:
-            reason = f"{TASKS_PER_WORKER} tasks"
+        if reason is None and count + 1 >= self._tasks_per_worker:
+            reason = f"{count + 1} tasks"
         with self._lock:
             keep = self._is_open and reason is None
             self._busy.discard(worker)

@@ -1,5 +1,8 @@
 """A sandbox program whose payload names what it is to do; most of it is what hostile code would do."""
 
+# Run in isolation on plain paths; the loop variables are used before the loop goes on.
+# ruff: noqa: B023, PTH101, PTH102, PTH109, PTH118, PTH123, PTH208, SIM115
+
 from __future__ import annotations
 
 import contextlib
@@ -228,7 +231,7 @@ def processes(emit):
         if name.isdigit() and int(name) != os.getpid():
             with contextlib.suppress(OSError):
                 fields = read(f"/proc/{name}/status").split("\n")
-                found.append([line.split("\t")[1] for line in fields if line.startswith("Uid:")][0])
+                found.append(next(line.split("\t")[1] for line in fields if line.startswith("Uid:")))
     return found
 
 
