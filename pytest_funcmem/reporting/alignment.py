@@ -21,7 +21,7 @@ _COMPARED = 400  # characters of a line whose words are compared; equality is al
 _ALIKE = 0.5
 _LONG = 20  # from this length on, a line's agreement counts in full; braces alone should pair nothing
 
-_WORD = re.compile(r"\w+|[^\w\s]")
+_WORD = re.compile(r"\d+\.\d+|\w+")  # brackets and operators alone make no two lines alike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from pytest_funcmem.core.records import AuditRecord, Harness, HarnessEvidence, Side, TextScore
+from pytest_funcmem.core.records import AuditRecord, Harness, HarnessEvidence, Proof, Side, TextScore
 from pytest_funcmem.reporting.alignment import Row, beside
 from pytest_funcmem.reporting.plain_text import cells, fold, fold_spans, shorten, visible
-from pytest_funcmem.reporting.states import differing, show_state
+from pytest_funcmem.reporting.states import OUTCOMES, differing, show_state
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -30,6 +30,7 @@ _CODE_ROWS = 120  # rows of the code that are shown
 _STATE_ROWS = 10  # input states that are shown
 _MARK_STYLES = {"=": "green", "~": "yellow", "+": "cyan", "-": "red", " ": ""}
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
+_ENDED = ("returned", "raised")
 _TITLES = {
     "functional": "FUNCTIONAL LEAK",
     "verbatim": "NEAR-VERBATIM LEAK",
@@ -135,10 +136,15 @@ class _Page:
             if side.candidate.status != "ok":
                 detail = f"{side.candidate.status}: {side.candidate.detail or 'no function in it'}"
                 self._labelled(name, shorten(visible(detail), 2 * (self._width - _LABEL)))
+            unended = {kind: count for kind, count in side.outcomes.items() if kind not in _ENDED}
+            if unended:
+                ends = (f"{count} {OUTCOMES.get(kind, kind)}" for kind, count in unended.items())
+                self._labelled(name, f"of {sum(side.outcomes.values())} states {', '.join(ends)}")
         self._line()
         for name, side in (("target", target), ("reference", reference)):
             identity = side.model
-            known = [identity.spec, f"revision {identity.revision}"]
+            revision = identity.revision
+            known = [identity.spec, f"revision {revision if len(revision) <= 24 else revision[:20] + '…'}"]
             known += [text for text in (identity.dtype, identity.device) if text]
             self._labelled(name, shorten(visible(" · ".join(known)), self._width - _LABEL))
         similarity = target.similarity
@@ -333,11 +339,19 @@ def _evidence(evidence: HarnessEvidence) -> Iterable[tuple[str, str]]:
     )
     yield "mock share", f"{100 * evidence.mock_share:.0f} % of the states rest on a mocked value"
     if evidence.proofs:
-        proofs = (
-            f"{visible(proof.name)} {proof.score:.2f} {'passed' if proof.passed else 'FAILED'}"
-            for proof in evidence.proofs
-        )
-        yield "proofs", " · ".join(proofs)
+        yield "proofs", _proofs(evidence.proofs)
+
+
+def _proofs(proofs: Sequence[Proof]) -> str:
+    """Each proof by the original, the strongest stub, and by name whatever failed."""
+    stubs = [proof for proof in proofs if proof.name.startswith("stub")]
+    parts = [f"{visible(proof.name)} {proof.score:.2f}" for proof in proofs if proof not in stubs]
+    if stubs:
+        best = max(stubs, key=lambda proof: proof.score)
+        parts.append(f"{len(stubs)} stubs at most {best.score:.2f} ({visible(best.name.partition(':')[2])})")
+    failed = [f"{visible(proof.name)} {proof.score:.2f}" for proof in proofs if not proof.passed]
+    parts.append(f"FAILED: {', '.join(failed)}" if failed else "all passed")
+    return " · ".join(parts)
 
 
 def _shell_lines(command: str, width: int) -> list[str]:

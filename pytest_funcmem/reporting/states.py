@@ -13,11 +13,11 @@ from pytest_funcmem.core.records import InputState, Json, OutputState, StateComp
 from pytest_funcmem.harness.values import UNCHANGED, show_value
 from pytest_funcmem.reporting.plain_text import around, shorten, visible
 
-__all__ = ["ShownState", "differing", "input_lines", "show_state"]
+__all__ = ["OUTCOMES", "ShownState", "differing", "input_lines", "show_state"]
 
 _VALUE = 4_000  # characters of a rendered value before it is made to fit
 _PARTS = 4  # parts of one output that are shown
-_OUTCOMES: Mapping[str, str] = {
+OUTCOMES: Mapping[str, str] = {
     "timeout": "ran out of time",
     "memory": "killed for memory",
     "signal": "died by a signal",
@@ -25,6 +25,7 @@ _OUTCOMES: Mapping[str, str] = {
     "unloadable": "could not be loaded",
     "missing": "gave no result",
 }
+"""What is said of a run that did not end by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +131,7 @@ def _result(output: OutputState) -> str:
         message = str(output.exception.get("message", ""))[:_VALUE]
         kind = str(output.exception.get("type", "exception")).rpartition(".")[2]
         return f"raises {kind}({message!r})" if message else f"raises {kind}"
-    said = _OUTCOMES.get(output.outcome, output.outcome)
+    said = OUTCOMES.get(output.outcome, output.outcome)
     return f"{said}: {output.detail}" if output.detail else said
 
 
