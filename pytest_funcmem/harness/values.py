@@ -364,7 +364,8 @@ def _shown_container(node: list[Any], table: list[Json], depth: int, room: list[
 
     match node:
         case ["list" | "tuple" | "set" | "frozenset", items]:
-            opening, closing = _BRACKETS[node[0]]
+            bracket = _BRACKETS[node[0]]
+            opening, closing = bracket[0], bracket[1]
             inner = several(items)
             if node[0] == "tuple" and len(items) == 1:
                 inner.append(",")

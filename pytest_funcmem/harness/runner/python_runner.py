@@ -10,7 +10,11 @@ standard library. It knows nothing of verdicts, of expected outputs, or of the p
 Sections: encoding of values, the tamed world, loading, calling, recording, and the program itself.
 """
 
+# ruff: noqa: B905, PTH103, PTH109, PTH115, PTH118, PTH120, PTH123
+# It runs on Python 3.9 too, which has no strict zip, and touches files before and after hostile code does.
+from __future__ import annotations
 import __future__
+
 import array
 import ast
 import asyncio
@@ -28,8 +32,6 @@ import gc
 import getpass
 import hashlib
 import http.client
-import importlib
-import inspect
 import io
 import itertools
 import json
@@ -59,6 +61,10 @@ import urllib.request
 import uuid
 import warnings
 import zoneinfo
+from collections.abc import Callable, Coroutine, Iterable
+from typing import IO, Any, NoReturn
+
+Json = Any
 
 MODULE = "audited"
 FILENAME = "audited.py"
@@ -87,11 +93,11 @@ class _TooLargeError(Exception):
     """A value has more nodes than may be kept."""
 
 
-_paths = []  # (real directory, what it is called in every record)
+_paths: list[tuple[str, str]] = []  # (real directory, what it is called in every record)
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,16}\b")
 
 
-def _neutral(text):
+def _neutral(text: str) -> str:
     """A text without the addresses that default reprs print and without this task's own directories."""
     if "0x" in text:
         text = _ADDRESS.sub("at 0x…", text)
@@ -101,12 +107,12 @@ def _neutral(text):
     return text
 
 
-def _writable(text):
+def _writable(text: str) -> str:
     """A text in which lone surrogates are spelled out."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _class_name(kind):
+def _class_name(kind: type[Any]) -> str:
     """Qualified name of a class, read past any metaclass; built-in ones without their module."""
     name = type.__dict__["__qualname__"].__get__(kind)
     if "__module__" in type.__dict__["__dict__"].__get__(kind):
@@ -116,11 +122,12 @@ def _class_name(kind):
     return _writable(name if module == "builtins" or type(module) is not str else module + "." + name)
 
 
-def _mro(kind):
-    return type.__dict__["__mro__"].__get__(kind)
+def _mro(kind: type[Any]) -> tuple[type[Any], ...]:
+    found: tuple[type[Any], ...] = type.__dict__["__mro__"].__get__(kind)
+    return found
 
 
-def _encode_text(text):
+def _encode_text(text: str) -> Json:
     text = _neutral(text)
     if len(text) > TEXT_LENGTH:
         whole = text.encode("utf-8", "surrogatepass")
@@ -133,18 +140,18 @@ def _encode_text(text):
     return text
 
 
-def _encode_bytes(tag, content):
+def _encode_bytes(tag: str, content: bytes | bytearray) -> Json:
     if len(content) > TEXT_LENGTH:
         head = repr(bytes(content[:100]))
         return ["cut", tag, len(content), hashlib.sha256(content).hexdigest(), head]
     return [tag, bytes(content).decode("latin-1")]
 
 
-def _encode_int(number):
+def _encode_int(number: int) -> Json:
     return number if -(2**53) <= number <= 2**53 else ["int", format(number, "x")]
 
 
-def _function_name(function):
+def _function_name(function: Any) -> str:
     name = getattr(function, "__qualname__", "?")
     module = getattr(function, "__module__", None)
     # How a function inside a function is called is a matter of local names, not of behaviour.
@@ -153,7 +160,7 @@ def _function_name(function):
     return _writable(module + "." + name if type(module) is str and module != "builtins" else name)
 
 
-_ATOMS = {
+_ATOMS: dict[type[Any], Callable[[Any], Json]] = {
     int: _encode_int,
     str: _encode_text,
     float: lambda value: ["float", repr(value)],
@@ -168,7 +175,7 @@ _ATOMS = {
     type(Ellipsis): lambda value: ["opaque", "Ellipsis"],
 }
 # Values that a text says everything about, for instances of subclasses as well.
-_TEXTS = (
+_TEXTS: tuple[tuple[type[Any], Callable[[Any], str]], ...] = (
     (datetime.datetime, datetime.datetime.isoformat),
     (datetime.date, datetime.date.isoformat),
     (datetime.time, datetime.time.isoformat),
@@ -182,8 +189,21 @@ _TEXTS = (
     (re.Pattern, lambda value: f"{value.flags}:{value.pattern!r}"),
     (logging.Logger, lambda value: str(value.name)),
 )
-_CONTENTS = (list, dict, tuple, set, frozenset, collections.deque, str, bytes, bytearray, int, float, complex)
-# Classes of these modules are machinery: what they hold says nothing about the function and much about the run.
+_CONTENTS: tuple[Any, ...] = (
+    list,
+    dict,
+    tuple,
+    set,
+    frozenset,
+    collections.deque,
+    str,
+    bytes,
+    bytearray,
+    int,
+    float,
+    complex,
+)
+# Classes of these modules are machinery: what they hold says much about the run, nothing of the function.
 _MACHINERY = {"_asyncio", "_thread", "asyncio", "concurrent", "logging", "multiprocessing", "selectors"}
 _MACHINERY |= {"_socket", "socket", "threading", "_io", "weakref", "subprocess"}
 
@@ -193,30 +213,32 @@ class _Entry:
 
     __slots__ = ("done", "index", "node")
 
-    def __init__(self):
-        self.node, self.index, self.done = [], None, False
+    def __init__(self) -> None:
+        self.node: list[Json] = []
+        self.index: int | None = None
+        self.done = False
 
 
 class _Encoder:
     """Encodes one value; see ``harness.values`` for the format. Never calls what the file defines."""
 
-    def __init__(self, nodes):
+    def __init__(self, nodes: int) -> None:
         self.left = nodes
-        self.memo = {}
-        self.kept = []  # keeps what was met alive, so that no identity is used twice
-        self.table = []
-        self.deep = collections.deque()
-        self.path = []
+        self.memo: dict[int, _Entry] = {}
+        self.kept: list[Any] = []  # keeps what was met alive, so that no identity is used twice
+        self.table: list[Json] = []
+        self.deep: collections.deque[tuple[Any, int]] = collections.deque()
+        self.path: list[int] = []
         self.in_key = 0
 
-    def run(self, value):
+    def run(self, value: Any) -> Json:
         root = self.node(value, 0)
         while self.deep:
             item, index = self.deep.popleft()
             self.table[index] = self.content(item, type(item), 1)
         return ["graph", root, self.table] if self.table else root
 
-    def node(self, value, depth):
+    def node(self, value: Any, depth: int) -> Json:
         self.left -= 1
         if self.left < 0:
             raise _TooLargeError
@@ -257,16 +279,16 @@ class _Encoder:
         entry.node[:] = content
         return entry.node
 
-    def _row(self, content):
+    def _row(self, content: Any) -> int:
         self.table.append(content)
         return len(self.table) - 1
 
-    def _postpone(self, value):
+    def _postpone(self, value: Any) -> Json:
         index = self._row(None)
         self.deep.append((value, index))
         return ["ref", index]
 
-    def key(self, value, depth):
+    def key(self, value: Any, depth: int) -> Json:
         """A set item or a dictionary key: no references, so that its text does not depend on its place."""
         self.in_key += 1
         try:
@@ -274,7 +296,7 @@ class _Encoder:
         finally:
             self.in_key -= 1
 
-    def content(self, value, kind, depth):
+    def content(self, value: Any, kind: type[Any], depth: int) -> Json:
         self.path.append(id(value))
         try:
             if kind in (list, tuple):
@@ -290,10 +312,10 @@ class _Encoder:
         finally:
             self.path.pop()
 
-    def sorted_items(self, items, depth):
+    def sorted_items(self, items: Iterable[Any], depth: int) -> list[Json]:
         return sorted((self.key(item, depth + 1) for item in list(items)), key=json.dumps)
 
-    def special(self, value, kind, depth):
+    def special(self, value: Any, kind: type[Any], depth: int) -> Json:
         bases = _mro(kind)
         if type in bases:
             return ["type", _class_name(value)]
@@ -332,7 +354,7 @@ class _Encoder:
             self.contents(value, kind, bases, depth),
         ]
 
-    def attributes(self, value, bases, depth):
+    def attributes(self, value: Any, bases: tuple[type[Any], ...], depth: int) -> list[Json]:
         found = {}
         for base in reversed(bases):
             for name, member in type.__dict__["__dict__"].__get__(base).items():
@@ -349,10 +371,10 @@ class _Encoder:
         names = [name for name in found if type(name) is str and not name.startswith("__")]
         return [[_writable(name), self.node(found[name], depth + 1)] for name in sorted(names)]
 
-    def contents(self, value, kind, bases, depth):
+    def contents(self, value: Any, kind: type[Any], bases: tuple[type[Any], ...], depth: int) -> Json:
         """What an instance of a subclass of a built-in type holds beside its attributes, or None."""
         if BaseException in bases:
-            return self.node(BaseException.args.__get__(value), depth + 1)
+            return self.node(BaseException.__dict__["args"].__get__(value), depth + 1)
         if collections.OrderedDict in bases:  # two of these are equal only in the same order
             pairs = list(collections.OrderedDict.items(value))
             return ["list", [["tuple", [self.key(k, depth + 1), self.node(v, depth + 1)]] for k, v in pairs]]
@@ -384,7 +406,7 @@ class _Encoder:
         return None
 
 
-def encode(value, nodes=VALUE_NODES):
+def encode(value: Any, nodes: int = VALUE_NODES) -> Json:
     """The canonical encoding of a value; a digest of it where it has too many nodes."""
     try:
         return _Encoder(nodes).run(value)
@@ -407,7 +429,7 @@ STEP_NS = 1_000_000  # by which a clock advances from one call to the next
 _OWN_FILE = __file__
 
 
-def _is_plumbing(filename):
+def _is_plumbing(filename: str) -> bool:
     """Whether code belongs to the standard library (or to this program), whose calls are not logged."""
     if filename.startswith(_STDLIB):
         return "-packages" + os.sep not in filename
@@ -421,24 +443,32 @@ class World:
     state's seed, the path, the arguments and that n.
     """
 
-    def __init__(self):
-        self.seeded = None  # the generator that the code itself seeded, if it did
+    def __init__(self) -> None:
+        self.seeded: random.Random | None = None  # the generator that the code itself seeded, if it did
         self.local = threading.local()
         self.reset(0)
 
-    def reset(self, seed):
+    def reset(self, seed: int) -> None:
+        """Begin a state."""
         self.seed = seed
         self.start_ns = (EPOCH_S + seed % 3_650 * 86_461) * 10**9
         self.forget()
 
-    def forget(self):
+    def forget(self) -> None:
         """Start counting and logging anew."""
-        self.counts = {}
-        self.calls = []
+        self.counts: dict[str, int] = {}
+        self.calls: list[Json] = []
         self.dropped = 0
         self.slept_ns = 0
 
-    def call(self, path, args, kwargs, answer, always=False):
+    def call(
+        self,
+        path: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        answer: Callable[..., Any],
+        always: bool = False,
+    ) -> Any:
         """Answer a call of the outside, and log it unless it is plumbing or part of another one.
 
         ``answer`` gets the ordinal among equal calls and a random source of this call's own.
@@ -468,35 +498,39 @@ class World:
         finally:
             self.local.busy = busy
 
-    def log(self):
+    def log(self) -> list[Json]:
+        """What was called, and how many calls more than are kept."""
         if not self.dropped:
             return self.calls
-        rest = {"path": "and more calls", "arguments": [self.dropped], "keywords": {}, "answer": None}
+        rest: Json = {"path": "and more calls", "arguments": [self.dropped], "keywords": {}, "answer": None}
         return [*self.calls, rest]
 
-    def now_ns(self, ordinal):
+    def now_ns(self, ordinal: int) -> int:
+        """Nanoseconds since 1970 at the nth question for the time."""
         return self.start_ns + ordinal * STEP_NS + self.slept_ns
 
 
 world = World()
 
 
-def _stand_in(path, original, answer, always=False):
+def _stand_in(
+    path: str, original: Callable[..., Any], answer: Callable[..., Any], always: bool = False
+) -> Callable[..., Any]:
     """A function that looks like the original and asks the world.
 
     ``answer`` gets the ordinal, a random source, and the call's own arguments.
     """
 
-    def stand_in(*args, **kwargs):
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
         return world.call(path, args, kwargs, lambda n, source: answer(n, source, *args, **kwargs), always)
 
     with contextlib.suppress(AttributeError, TypeError):
         functools.update_wrapper(stand_in, original)
-        del stand_in.__wrapped__
+        vars(stand_in).pop("__wrapped__", None)
     return stand_in
 
 
-def _replace_in_type(kind, name, value):
+def _replace_in_type(kind: type[Any], name: str, value: Any) -> None:
     """Replace a method of a built-in class in place, so that the class stays the one that it is."""
     namespace = gc.get_referents(type.__dict__["__dict__"].__get__(kind))[0]
     namespace[name] = value
@@ -506,10 +540,10 @@ def _replace_in_type(kind, name, value):
 class _Random(_RealRandom):
     """``random.Random`` that draws its missing seed from the world."""
 
-    def __init__(self, x=None):
+    def __init__(self, x: Any = None) -> None:
         self.seed(x)
 
-    def seed(self, a=None, version=2):
+    def seed(self, a: Any = None, version: int = 2) -> None:
         if a is None:
             a = world.call("random.Random", (), {}, lambda n, source: source.getrandbits(64))
         super().seed(a, version)
@@ -518,44 +552,48 @@ class _Random(_RealRandom):
 class _SystemRandom(_RealRandom):
     """``random.SystemRandom`` whose entropy is the world's."""
 
-    def random(self):
-        return world.call("random.SystemRandom.random", (), {}, lambda n, source: source.random())
+    def random(self) -> float:
+        drawn: float = world.call("random.SystemRandom.random", (), {}, lambda n, source: source.random())
+        return drawn
 
-    def getrandbits(self, k):
+    def getrandbits(self, k: int) -> int:
         path = "random.SystemRandom.getrandbits"
-        return world.call(path, (k,), {}, lambda n, source: source.getrandbits(k))
+        drawn: int = world.call(path, (k,), {}, lambda n, source: source.getrandbits(k))
+        return drawn
 
-    def randbytes(self, n):
+    def randbytes(self, n: int) -> bytes:
         return self.getrandbits(n * 8).to_bytes(n, "big")
 
-    def seed(self, *args, **kwargs):
+    def seed(self, *args: Any, **kwargs: Any) -> None:
         return None
 
-    def getstate(self):
+    def getstate(self) -> NoReturn:
         raise NotImplementedError("System entropy source does not have state.")
 
-    setstate = getstate
+    def setstate(self, state: Any) -> NoReturn:
+        raise NotImplementedError("System entropy source does not have state.")
 
 
-def _tame_random():
+def _tame_random() -> None:
     names = "random uniform randint randrange choice choices sample shuffle gauss normalvariate betavariate"
     names += (
         " expovariate gammavariate lognormvariate triangular vonmisesvariate paretovariate weibullvariate"
     )
     names += " getrandbits randbytes"
 
-    def drawn(name):
+    def drawn(name: str) -> Callable[..., Any]:
         return lambda n, source, *args, **kwargs: getattr(world.seeded or source, name)(*args, **kwargs)
 
     for name in names.split():
         setattr(random, name, _stand_in("random." + name, getattr(random, name), drawn(name)))
 
-    def seed(n, source, a=None, version=2):
-        world.seeded = None if a is None else _RealRandom()
+    def seed(n: int, source: random.Random, a: Any = None, version: int = 2) -> None:
+        world.seeded = None
         if a is not None:
+            world.seeded = _RealRandom()
             world.seeded.seed(a, version)
 
-    def setstate(n, source, state):
+    def setstate(n: int, source: random.Random, state: Any) -> None:
         world.seeded = _RealRandom()
         world.seeded.setstate(state)
 
@@ -566,15 +604,16 @@ def _tame_random():
         kind.__name__ = kind.__qualname__ = name
         kind.__module__ = "random"
         setattr(random, name, kind)
-    secrets.SystemRandom = _SystemRandom
-    for name, draw in {
+    setattr(secrets, "SystemRandom", _SystemRandom)  # noqa: B010 - or mypy sees a redefinition
+    draws: dict[str, Callable[..., Any]] = {
         "token_bytes": lambda n, s, nbytes=None: s.randbytes(32 if nbytes is None else nbytes),
         "token_hex": lambda n, s, nbytes=None: s.randbytes(32 if nbytes is None else nbytes).hex(),
         "token_urlsafe": lambda n, s, nbytes=None: _urlsafe(s.randbytes(32 if nbytes is None else nbytes)),
         "choice": lambda n, s, seq: s.choice(seq),
         "randbelow": lambda n, s, exclusive_upper_bound: s.randrange(exclusive_upper_bound),
         "randbits": lambda n, s, k: s.getrandbits(k),
-    }.items():
+    }
+    for name, draw in draws.items():
         setattr(secrets, name, _stand_in("secrets." + name, getattr(secrets, name), draw))
     os.urandom = _stand_in("os.urandom", os.urandom, lambda n, s, size: s.randbytes(size))
     os.getrandom = _stand_in("os.getrandom", os.urandom, lambda n, s, size, flags=0: s.randbytes(size))
@@ -584,26 +623,26 @@ def _tame_random():
         lambda n, s, node=None, clock_seq=None: uuid.UUID(bytes=s.randbytes(16), version=1),
     )
     uuid.uuid4 = _stand_in("uuid.uuid4", uuid.uuid4, lambda n, s: uuid.UUID(bytes=s.randbytes(16), version=4))
-    tempfile._name_sequence = (f"name{number:04}" for number in itertools.count())
+    vars(tempfile)["_name_sequence"] = (f"name{number:04}" for number in itertools.count())
 
 
-def _urlsafe(content):
+def _urlsafe(content: bytes) -> str:
     import base64
 
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
 
 
-def _tame_clock():
-    def seconds(n, source):
+def _tame_clock() -> None:
+    def seconds(n: int, source: random.Random) -> float:
         return world.now_ns(n) / 10**9
 
-    def elapsed_s(n, source):
+    def elapsed_s(n: int, source: random.Random) -> float:
         return (world.now_ns(n) - world.start_ns) / 10**9 + 1_000.0
 
-    def elapsed_ns(n, source):
+    def elapsed_ns(n: int, source: random.Random) -> int:
         return world.now_ns(n) - world.start_ns + 1_000 * 10**9
 
-    answers = {"time": seconds, "time_ns": lambda n, source: world.now_ns(n)}
+    answers: dict[str, Callable[..., Any]] = {"time": seconds, "time_ns": lambda n, source: world.now_ns(n)}
     answers["clock_gettime"] = lambda n, source, clock: seconds(n, source)
     answers["clock_gettime_ns"] = lambda n, source, clock: world.now_ns(n)
     for name in ("monotonic", "perf_counter", "process_time", "thread_time"):
@@ -612,7 +651,7 @@ def _tame_clock():
     for name, answer in answers.items():
         setattr(time, name, _stand_in("time." + name, getattr(time, name), answer))
 
-    def sleep(n, source, secs):
+    def sleep(n: int, source: random.Random, secs: float) -> None:
         if secs < 0:
             raise ValueError("sleep length must be non-negative")
         world.slept_ns += int(secs * 10**9)
@@ -620,7 +659,7 @@ def _tame_clock():
 
     time.sleep = _stand_in("time.sleep", time.sleep, sleep)
 
-    def told(name, original):
+    def told(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         """``gmtime`` and its like: they ask the clock only where no time is given."""
         asked = _stand_in("time." + name, original, lambda n, source: original(world.now_ns(n) // 10**9))
         return lambda secs=None: asked() if secs is None else original(secs)
@@ -630,7 +669,7 @@ def _tame_clock():
         setattr(time, name, told(name, getattr(time, name)))
     strftime, asctime = time.strftime, time.asctime
 
-    def formatted(n, source, layout):
+    def formatted(n: int, source: random.Random, layout: str) -> str:
         return strftime(layout, gmtime(world.now_ns(n) // 10**9))
 
     asked = _stand_in("time.strftime", strftime, formatted)
@@ -640,24 +679,24 @@ def _tame_clock():
     )
     time.asctime = lambda t=None: asked_plain() if t is None else asctime(t)
 
-    utc = datetime.timezone.utc
+    utc = datetime.timezone.utc  # noqa: UP017 - the alias is newer than the oldest interpreter
     start = datetime.datetime(1970, 1, 1, tzinfo=utc)
 
-    def moment(n):
+    def moment(n: int) -> datetime.datetime:
         return start + datetime.timedelta(microseconds=world.now_ns(n) // 1_000)
 
-    def as_class(cls, at, tz):
+    def as_class(cls: Any, at: datetime.datetime, tz: datetime.tzinfo | None) -> Any:
         at = at.astimezone(tz) if tz is not None else at.replace(tzinfo=None)
         return cls(*at.timetuple()[:6], at.microsecond, at.tzinfo)
 
-    def now(cls, tz=None):
+    def now(cls: Any, tz: datetime.tzinfo | None = None) -> Any:
         args = () if tz is None else (tz,)
         return world.call("datetime.datetime.now", args, {}, lambda n, source: as_class(cls, moment(n), tz))
 
-    def utcnow(cls):
+    def utcnow(cls: Any) -> Any:
         return world.call("datetime.datetime.utcnow", (), {}, lambda n, s: as_class(cls, moment(n), None))
 
-    def today(cls):
+    def today(cls: Any) -> Any:
         if issubclass(cls, datetime.datetime):
             path = "datetime.datetime.today"
             return world.call(path, (), {}, lambda n, source: as_class(cls, moment(n), None))
@@ -670,14 +709,14 @@ def _tame_clock():
         raise RuntimeError("the clock of this interpreter's datetime module cannot be replaced")
 
 
-def _tame_processes():
-    def refused(error, number, message):
-        def answer(n, source, *args, **kwargs):
+def _tame_processes() -> None:
+    def refused(error: type[OSError], number: int, message: str) -> Callable[..., Any]:
+        def answer(n: int, source: random.Random, *args: Any, **kwargs: Any) -> None:
             raise error(number, message)
 
         return answer
 
-    def run_inside(original):
+    def run_inside(original: Callable[..., Any]) -> Callable[..., Any]:
         return lambda n, source, *args, **kwargs: original(*args, **kwargs)
 
     absent = refused(FileNotFoundError, errno.ENOENT, "No such file or directory")
@@ -687,27 +726,29 @@ def _tame_processes():
         original = getattr(subprocess, name)
         setattr(subprocess, name, _stand_in("subprocess." + name, original, run_inside(original), True))
 
-    def start(self, *args, **kwargs):
+    def start(self: Any, *args: Any, **kwargs: Any) -> None:
         world.call("subprocess.Popen", args, kwargs, lambda n, source: absent(n, source), True)
 
-    subprocess.Popen.__init__ = start
+    setattr(subprocess.Popen, "__init__", start)  # noqa: B010 - as above
     os.system = _stand_in("os.system", os.system, lambda n, source, command: 127 << 8, True)
     os.popen = _stand_in("os.popen", os.popen, run_inside(os.popen), True)
     for name in ("fork", "forkpty"):
         setattr(os, name, _stand_in("os." + name, getattr(os, name), exhausted, True))
-    for name in "execl execle execlp execlpe execv execve execvp execvpe posix_spawn posix_spawnp".split():
+    for name in ("execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe"):
         setattr(os, name, _stand_in("os." + name, getattr(os, name), absent, True))
-    for name in "spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe".split():
+    for name in ("posix_spawn", "posix_spawnp"):
+        setattr(os, name, _stand_in("os." + name, getattr(os, name), absent, True))
+    for name in ("spawnl", "spawnle", "spawnlp", "spawnlpe", "spawnv", "spawnve", "spawnvp", "spawnvpe"):
         setattr(os, name, _stand_in("os." + name, getattr(os, name), lambda n, source, *args: 127, True))
     for name in ("kill", "killpg"):
         setattr(os, name, _stand_in("os." + name, getattr(os, name), unknown, True))
 
 
-def _tame_network():
-    def run_inside(original):
+def _tame_network() -> None:
+    def run_inside(original: Callable[..., Any]) -> Callable[..., Any]:
         return lambda n, source, *args, **kwargs: original(*args, **kwargs)
 
-    def unresolved(n, source, *args, **kwargs):
+    def unresolved(n: int, source: random.Random, *args: Any, **kwargs: Any) -> NoReturn:
         raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
 
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo"):
@@ -720,21 +761,27 @@ def _tame_network():
         original = getattr(module, name)
         setattr(module, name, _stand_in(f"{path}.{name}", original, run_inside(original), True))
 
-    def refuse(self, *args):
+    def refuse(self: Any, *args: Any) -> NoReturn:
         if self.family == socket.AF_UNIX:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory")
         raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
 
-    def method(kind, name, path, what=None, receiver=lambda self: []):
+    def method(
+        kind: type[Any],
+        name: str,
+        path: str,
+        what: Callable[..., Any] | None = None,
+        receiver: Callable[[Any], list[Any]] = lambda self: [],
+    ) -> None:
         original = what or getattr(kind, name)
 
-        def stand_in(self, *args, **kwargs):
+        def stand_in(self: Any, *args: Any, **kwargs: Any) -> Any:
             shown = (*receiver(self), *args)
             return world.call(path, shown, kwargs, lambda n, source: original(self, *args, **kwargs), True)
 
         setattr(kind, name, functools.wraps(original)(stand_in))
 
-    def place(self):
+    def place(self: Any) -> list[Any]:
         return [self.host, self.port]
 
     method(socket.socket, "connect", "socket.socket.connect", refuse)
@@ -746,7 +793,7 @@ def _tame_network():
     method(smtplib.SMTP, "connect", "smtplib.SMTP.connect")
 
 
-def _tame_identity():
+def _tame_identity() -> None:
     """What would tell one run or machine from another, and is no effect: fixed and not logged."""
     fixed = {"getpid": 4242, "getppid": 4241, "getlogin": "user", "cpu_count": 4}
     fixed.update(dict.fromkeys(("getuid", "geteuid", "getgid", "getegid"), 1000))
@@ -761,7 +808,7 @@ def _tame_identity():
     platform.platform = lambda aliased=False, terse=False: "Linux-6.1.0-x86_64"
     uuid.getnode = lambda: 0x02AABBCCDDEE
 
-    def read_password(prompt="Password: ", stream=None):
+    def read_password(prompt: str = "Password: ", stream: IO[str] | None = None) -> str:
         (stream or sys.stderr).write(prompt)
         line = sys.stdin.readline()
         if not line:
@@ -770,7 +817,7 @@ def _tame_identity():
 
     getpass.getpass = read_password
     # Frames, line numbers and source lines are the runtime's own; the last line of a traceback is not.
-    traceback.StackSummary.format = lambda self, **options: []
+    setattr(traceback.StackSummary, "format", lambda self, **options: [])  # noqa: B010 - as above
     warnings.formatwarning = lambda message, category, *place: f"{category.__name__}: {message}\n"
     warnings.resetwarnings()
     for category in (
@@ -788,13 +835,13 @@ def _tame_identity():
 class _Selector(selectors.DefaultSelector):
     """Waits for no timer: where nothing is ready, the loop's own time jumps."""
 
-    loop = None
+    loop: _Loop
 
-    def select(self, timeout=None):
+    def select(self, timeout: float | None = None) -> list[Any]:
         if timeout is None or timeout <= 0:
             return super().select(timeout)
         # Only a worker thread of the loop could make something ready meanwhile.
-        ready = super().select(0.05 if self.loop._default_executor is not None else 0)
+        ready = super().select(0.05 if vars(self.loop)["_default_executor"] is not None else 0)
         if not ready:
             self.loop.passed_s += timeout
         return ready
@@ -803,13 +850,13 @@ class _Selector(selectors.DefaultSelector):
 class _Loop(asyncio.SelectorEventLoop):
     """An event loop whose timers take no real time."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.passed_s = 0.0
         selector = _Selector()
         selector.loop = self
         super().__init__(selector)
 
-    def time(self):
+    def time(self) -> float:
         return 1_000.0 + self.passed_s
 
 
@@ -833,17 +880,18 @@ class Loaded:
     ``problem`` says why the function cannot be called; None if it can.
     """
 
-    def __init__(self, task):
+    def __init__(self, task: dict[str, Any]) -> None:
         self.line = task["line"]
         self.qualname = task["qualname"]
-        self.problem = None
-        self.notes = []
-        self.skipped = []
-        self.captured = None
-        self.node = None
-        self.owner = None
-        self.raw = None
+        self.problem: str | None = None
+        self.notes: list[str] = []
+        self.skipped: list[dict[str, Json]] = []
+        self.captured: Any = None
+        self.node: Any = None
+        self.owner: type[Any] | None = None
+        self.raw: Any = None
         self.flags = 0
+        self.named: set[str] = set()
         self.module = types.ModuleType(MODULE)
         self.space = vars(self.module)
         self.space["__file__"] = FILENAME
@@ -854,7 +902,8 @@ class Loaded:
         }
         sys.modules[MODULE] = self.module
 
-    def capture(self, function):
+    def capture(self, function: Any) -> Any:
+        """The innermost decorator of the function: notes it and leaves it as it is."""
         self.captured = function
         return function
 
@@ -862,15 +911,15 @@ class Loaded:
 class _Identities:
     """The built-in ``id`` as small numbers in the order of asking, so that no address reaches a value."""
 
-    def __init__(self):
-        self.known = {}
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[int, Any]] = {}
 
-    def __call__(self, value):
+    def __call__(self, value: Any) -> int:
         number, _ = self.known.setdefault(id(value), (len(self.known) + 1, value))
         return number
 
 
-def load(task):
+def load(task: dict[str, Any]) -> Loaded:
     """Execute a file statement by statement and find the function in it."""
     loaded = Loaded(task)
     previous = signal.signal(signal.SIGALRM, _stop_loading)
@@ -901,12 +950,12 @@ def load(task):
     return loaded
 
 
-def _stop_loading(number, frame):
+def _stop_loading(number: int, frame: Any) -> None:
     raise _LoadTimeoutError
 
 
-def _parsed(text, loaded, line):
-    """Top-level statements of a text as far as it parses, and the (first line, last line, error) of the rest."""
+def _parsed(text: str, loaded: Loaded, line: int) -> tuple[list[ast.stmt], list[tuple[int, int, str]]]:
+    """Top-level statements of a text as far as it parses; (first line, last line, error) of the rest."""
     try:
         return ast.parse(text).body, []
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -917,51 +966,52 @@ def _parsed(text, loaded, line):
     ]
     starts = [number for number in starts if not re.match(r"(elif|else|except|finally)\b", lines[number])]
     edges = [*starts, len(lines)]
-    nodes, rejected = [], []
+    nodes: list[ast.stmt] = []
+    rejected: list[tuple[int, int, str]] = []
     if edges[0] > 0 and any(content.strip() for content in lines[: edges[0]]):
         rejected.append((1, edges[0], "SyntaxError: the file begins in the middle of something"))
     place = 0
     while place < len(starts):
-        first_error = None
+        first_error = ""
         # A statement may go on past a line that looks like a start (a text in triple quotes, a decorator).
         for end in range(place + 1, min(place + 13, len(edges))):
             chunk = "\n".join(lines[edges[place] : edges[end]]) + "\n"
             try:
                 found = ast.parse(chunk).body
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                if first_error is None:
+                if not first_error:
                     first_error = f"{type(error).__name__}: {getattr(error, 'msg', error)}"
                 continue
-            for node in found:
-                nodes.append(ast.increment_lineno(node, edges[place]))
+            nodes.extend(ast.increment_lineno(node, edges[place]) for node in found)
             place = end
             break
         else:
             rejected.append((edges[place] + 1, edges[place + 1], first_error))
             place += 1
-    for first, _, error in rejected:
-        kind, _, message = error.partition(": ")
+    for first, _, problem in rejected:
+        kind, _, message = problem.partition(": ")
         loaded.skipped.append(
             {"index": -1, "line": first, "names": [], "error": kind, "message": _writable(message)}
         )
     return nodes, rejected
 
 
-def _find_target(nodes, loaded):
+def _find_target(nodes: list[ast.stmt], loaded: Loaded) -> ast.stmt | None:
     """The top-level statement that holds the function; its own node is noted."""
     name = loaded.qualname.rpartition(".")[2]
     for statement in nodes:
         if not statement.lineno - 50 <= loaded.line <= (statement.end_lineno or 0):
             continue
         for node in ast.walk(statement):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                if node.lineno == loaded.line and node.name == name:
-                    loaded.node = node
-                    return statement
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                continue
+            if node.lineno == loaded.line and node.name == name:
+                loaded.node = node
+                return statement
     return None
 
 
-def _names(node):
+def _names(node: ast.stmt) -> list[str]:
     found = []
     for item in ast.walk(node):
         if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -973,7 +1023,7 @@ def _names(node):
     return sorted({_writable(name) for name in found})
 
 
-def _attempt(loaded, node, filename, flags=0):
+def _attempt(loaded: Loaded, node: ast.stmt, filename: str, flags: int = 0) -> BaseException | None:
     """Compile and execute one statement; the exception if it fails."""
     try:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
@@ -992,7 +1042,7 @@ def _attempt(loaded, node, filename, flags=0):
 _POSTPONED = __future__.annotations.compiler_flag
 
 
-def _execute(loaded, node, index, filename):
+def _execute(loaded: Loaded, node: ast.stmt, index: int, filename: str) -> None:
     error = _attempt(loaded, node, filename)
     if error is not None and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         # A hint that cannot be evaluated is no reason to lose what it stands on.
@@ -1010,7 +1060,7 @@ def _execute(loaded, node, index, filename):
         )
 
 
-def _execute_target(loaded, statement, index):
+def _execute_target(loaded: Loaded, statement: ast.stmt, index: int) -> None:
     target = loaded.node
     hook = ast.copy_location(ast.Name(id="__funcmem_capture__", ctx=ast.Load()), target)
     # Innermost, on the line of ``def``: sees the plain function and shifts no line.
@@ -1041,17 +1091,17 @@ def _execute_target(loaded, statement, index):
         loaded.problem = None if error is None else _line(error)
 
 
-def _is_plain_decorator(node):
+def _is_plain_decorator(node: ast.expr) -> bool:
     if isinstance(node, ast.Name):
         return node.id in ("staticmethod", "classmethod", "property", "__funcmem_capture__")
     return isinstance(node, ast.Attribute) and node.attr in ("setter", "getter", "deleter")
 
 
-def _line(error):
+def _line(error: BaseException) -> str:
     return f"{_class_name(type(error))}: {_message(error)}"[:500]
 
 
-def _leads_to(value, function, depth=0):
+def _leads_to(value: Any, function: Any, depth: int = 0) -> bool:
     """Whether an object is the function or wraps it in one of the usual ways."""
     if value is function:
         return True
@@ -1068,12 +1118,13 @@ def _leads_to(value, function, depth=0):
     return False
 
 
-def _resolve(loaded):
+def _resolve(loaded: Loaded) -> None:
     """Find what the function's name stands for: the decorated function if that lives, else the plain one."""
     if loaded.captured is None:
         loaded.problem = f"{loaded.qualname} is defined inside a function or in a branch that was not taken"
         return
-    owner, value = loaded.module, loaded.module
+    owner: Any = loaded.module
+    value: Any = loaded.module
     for part in loaded.qualname.split("."):
         owner = value
         value = vars(owner).get(part) if isinstance(owner, (type, types.ModuleType)) else None
@@ -1091,9 +1142,9 @@ def _resolve(loaded):
 # --------------------------------------------------------------------------------------------- calling
 
 
-def bound(loaded, receiver, has_receiver):
+def bound(loaded: Loaded, receiver: Any, has_receiver: bool) -> Callable[..., Any]:
     """The callable for a receiver: ``type(self).method`` bound, whatever kind of method it is."""
-    raw = loaded.raw
+    raw: Any = loaded.raw
     if isinstance(raw, staticmethod):
         return raw.__func__
     if isinstance(raw, classmethod):
@@ -1105,11 +1156,22 @@ def bound(loaded, receiver, has_receiver):
     elif isinstance(raw, functools.cached_property):
         raw = raw.func
     if has_receiver and hasattr(type(raw), "__get__"):
-        return type(raw).__get__(raw, receiver, type(receiver))
-    return functools.partial(raw, receiver) if has_receiver else raw
+        method: Callable[..., Any] = type(raw).__get__(raw, receiver, type(receiver))
+        return method
+    plain: Callable[..., Any] = functools.partial(raw, receiver) if has_receiver else raw
+    return plain
 
 
-_ITERATORS = (map, filter, zip, enumerate, reversed, type(iter([])), type(iter(())), type(iter({})))
+_ITERATORS: tuple[Any, ...] = (
+    map,
+    filter,
+    zip,
+    enumerate,
+    reversed,
+    type(iter([])),
+    type(iter(())),
+    type(iter({})),
+)
 _ITERATORS += (type(iter(set())), type(iter("")), type(iter(range(0))), type(reversed([])))
 _ITERATORS += (itertools.chain, itertools.islice, itertools.starmap, itertools.count, itertools.cycle)
 _ITERATORS += (itertools.takewhile, itertools.dropwhile, itertools.product, itertools.permutations)
@@ -1119,11 +1181,11 @@ _ITERATORS += (itertools.combinations, itertools.groupby, itertools.accumulate, 
 class Taken:
     """What was taken out of a result: filled while it runs, so that it is not lost where an item raises."""
 
-    def __init__(self):
-        self.value = None
+    def __init__(self) -> None:
+        self.value: Json = None
 
 
-def take(result, taken):
+def take(result: Any, taken: Taken) -> None:
     """Encode a result; what is computed only on demand is demanded (coroutines, generators, iterators)."""
     if isinstance(result, types.CoroutineType):
         result = _awaited(result)
@@ -1147,7 +1209,7 @@ def take(result, taken):
         taken.value = encode(result)
 
 
-def _awaited(coroutine):
+def _awaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
     loop = _Loop()
     asyncio.set_event_loop(loop)
     try:
@@ -1158,8 +1220,8 @@ def _awaited(coroutine):
         loop.run_until_complete(loop.shutdown_asyncgens())
 
 
-def _take_items(result, taken, name, following):
-    items = []
+def _take_items(result: Any, taken: Taken, name: str, following: Callable[[], Any]) -> None:
+    items: list[Json] = []
     taken.value = ["iterator", name, items, None]
     for _ in range(DRAINED_ITEMS):
         try:
@@ -1172,7 +1234,7 @@ def _take_items(result, taken, name, following):
     taken.value[3] = ["opaque", "more items"]
 
 
-def _whole(item):
+def _whole(item: Any) -> Json:
     """An item's encoding, which stands inside another one and so may not bring a table of its own."""
     found = encode(item, 2_000)
     if isinstance(found, list) and found[0] == "graph":
@@ -1186,7 +1248,7 @@ _DOCUMENTED = re.compile(r"(?::raises?|@raises?|:exception|:except)\s+([\w.]+)")
 _SECTION = re.compile(r"^[ \t]*(?:Raises|Throws|Exceptions)[ \t]*:?[ \t]*$", re.MULTILINE)
 
 
-def documented(docstring):
+def documented(docstring: str) -> set[str]:
     """Names of the exceptions that a docstring says are raised."""
     names = {found.rpartition(".")[2] for found in _DOCUMENTED.findall(docstring)}
     for section in _SECTION.finditer(docstring):
@@ -1199,7 +1261,7 @@ def documented(docstring):
     return names
 
 
-def _message(error):
+def _message(error: BaseException) -> str:
     try:
         text = str(error)
     except BaseException:
@@ -1207,7 +1269,7 @@ def _message(error):
     return _writable(_neutral(str.__str__(text))[:4000])
 
 
-def describe(error, loaded, codes):
+def describe(error: BaseException, loaded: Loaded, codes: set[int]) -> dict[str, Json]:
     """An exception as a record: where it was raised, and whether the file's code means to raise it."""
     frames = []
     trace = error.__traceback__
@@ -1217,14 +1279,14 @@ def describe(error, loaded, codes):
     last = frames[-1] if frames else None
     filename = last.tb_frame.f_code.co_filename if last else ""
     in_file = filename == FILENAME
-    authored = in_file and _is_raise(last)
+    authored = last is not None and in_file and _is_raise(last)
     authored = authored or (isinstance(error, SystemExit) and any(_in_file(frame) for frame in frames))
     entered = any(id(frame.tb_frame.f_code) in codes for frame in frames)
     if not authored and isinstance(error, (ImportError, NameError)) and type(error) is not UnboundLocalError:
         origin = "scaffold"
     elif not authored and not entered and isinstance(error, TypeError) and "argument" in _message(error):
         origin = "scaffold"  # the call does not bind
-    elif in_file:
+    elif last is not None and in_file:
         origin = "function" if id(last.tb_frame.f_code) in codes else "file"
     else:
         origin = "library" if any(_in_file(frame) for frame in frames) else "scaffold"
@@ -1240,11 +1302,11 @@ def describe(error, loaded, codes):
     }
 
 
-def _in_file(frame):
+def _in_file(frame: types.TracebackType) -> bool:
     return frame.tb_frame.f_code.co_filename == FILENAME
 
 
-def _is_raise(frame):
+def _is_raise(frame: types.TracebackType) -> bool:
     import opcode
 
     return frame.tb_frame.f_code.co_code[frame.tb_lasti] == opcode.opmap["RAISE_VARARGS"]
@@ -1256,23 +1318,23 @@ def _is_raise(frame):
 class _Stream(io.RawIOBase):
     """Keeps the head of what is written, and a digest of all of it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         self.kept, self.length, self.digest = bytearray(), 0, hashlib.sha256()
 
-    def writable(self):
+    def writable(self) -> bool:
         return True
 
-    def write(self, content):
+    def write(self, content: Any) -> int:
         content = bytes(content)
         self.kept += content[: max(0, STREAM_BYTES - len(self.kept))]
         self.length += len(content)
         self.digest.update(content)
         return len(content)
 
-    def text(self):
+    def text(self) -> str:
         found = bytes(self.kept).decode("utf-8", "replace")
         if self.length > len(self.kept):
             found += f"\n… {self.length} bytes, SHA-256 {self.digest.hexdigest()}"
@@ -1282,30 +1344,34 @@ class _Stream(io.RawIOBase):
 class Streams:
     """Standard output and standard error, both as Python's objects and as file descriptors."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.raw = [_Stream(), _Stream()]
         wrapped = [
             io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", errors=errors, write_through=True)
             for raw, errors in zip(self.raw, ("surrogateescape", "backslashreplace"))
         ]
-        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = wrapped
         self.wrapped = wrapped
-        self.files = []
+        self.files: list[int] = []
+        standard = vars(sys)
+        standard["stdout"], standard["stderr"] = standard["__stdout__"], standard["__stderr__"] = wrapped
 
-    def begin(self, stdin):
+    def begin(self, stdin: str) -> None:
         """In the child: forget what loading printed, and lay standard input."""
         self.files = [os.memfd_create("stream"), os.memfd_create("stream")]
         for number, file in enumerate(self.files):
             os.dup2(file, number + 1)
         content = io.BytesIO(stdin.encode("utf-8", "surrogatepass"))
-        sys.stdin = sys.__stdin__ = io.TextIOWrapper(content, encoding="utf-8", errors="surrogateescape")
+        reader = io.TextIOWrapper(content, encoding="utf-8", errors="surrogateescape")
+        vars(sys)["stdin"] = vars(sys)["__stdin__"] = reader
 
-    def clear(self):
+    def clear(self) -> None:
+        """Forget what was written so far."""
         for wrapped, raw in zip(self.wrapped, self.raw):
             wrapped.flush()
             raw.clear()
 
-    def texts(self):
+    def texts(self) -> list[str]:
+        """What was written to standard output and to standard error."""
         found = []
         for wrapped, raw, file in zip(self.wrapped, self.raw, self.files):
             with contextlib.suppress(ValueError):  # the code may have closed it
@@ -1317,7 +1383,7 @@ class Streams:
         return found
 
 
-def _function_codes(code):
+def _function_codes(code: types.CodeType) -> list[types.CodeType]:
     found = [code]
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -1325,7 +1391,7 @@ def _function_codes(code):
     return found
 
 
-def _code_lines(code):
+def _code_lines(code: types.CodeType) -> set[int]:
     if hasattr(code, "co_lines"):
         return {line for _, _, line in code.co_lines() if line is not None}
     import dis
@@ -1333,9 +1399,9 @@ def _code_lines(code):
     return {line for _, line in dis.findlinestarts(code)}
 
 
-def executable_lines(loaded):
+def executable_lines(loaded: Loaded) -> list[int]:
     """Lines of the function's code relative to its signature; without decorators, signature and docstring."""
-    lines = set()
+    lines: set[int] = set()
     for code in _function_codes(loaded.captured.__code__):
         lines |= _code_lines(code)
     relative = {line - loaded.line for line in lines if line >= loaded.line}
@@ -1343,51 +1409,57 @@ def executable_lines(loaded):
     return sorted(body or relative)
 
 
+# Cheaper than tracing, from 3.12 on.
+_monitoring: Any = getattr(sys, "monitoring", None)
+
+
 class Coverage:
     """Lines of the function that were executed, its inner functions included."""
 
-    def __init__(self, codes):
+    def __init__(self, codes: list[types.CodeType]) -> None:
         self.codes = {id(code): code for code in codes}
-        self.lines = set()
+        self.lines: set[int] = set()
 
-    def start(self):
-        if hasattr(sys, "monitoring"):
-            events, tool = sys.monitoring.events, sys.monitoring.COVERAGE_ID
-            sys.monitoring.use_tool_id(tool, "funcmem")
-            sys.monitoring.register_callback(tool, events.LINE, self._monitored)
+    def start(self) -> None:
+        """Begin to watch."""
+        if _monitoring is not None:
+            events, tool = _monitoring.events, _monitoring.COVERAGE_ID
+            _monitoring.use_tool_id(tool, "funcmem")
+            _monitoring.register_callback(tool, events.LINE, self._monitored)
             for code in self.codes.values():
-                sys.monitoring.set_local_events(tool, code, events.LINE)
+                _monitoring.set_local_events(tool, code, events.LINE)
         else:
             threading.settrace(self._called)
             sys.settrace(self._called)
 
-    def stop(self):
-        if hasattr(sys, "monitoring"):
-            sys.monitoring.free_tool_id(sys.monitoring.COVERAGE_ID)
+    def stop(self) -> None:
+        """Watch no longer."""
+        if _monitoring is not None:
+            _monitoring.free_tool_id(_monitoring.COVERAGE_ID)
         else:
             sys.settrace(None)
 
-    def _monitored(self, code, line):
+    def _monitored(self, code: types.CodeType, line: int) -> Any:
         self.lines.add(line)
-        return sys.monitoring.DISABLE
+        return _monitoring.DISABLE
 
-    def _called(self, frame, event, argument):
+    def _called(self, frame: types.FrameType, event: str, argument: Any) -> Any:
         return self._traced if id(frame.f_code) in self.codes else None
 
-    def _traced(self, frame, event, argument):
+    def _traced(self, frame: types.FrameType, event: str, argument: Any) -> Any:
         if event == "line":
             self.lines.add(frame.f_lineno)
         return self._traced
 
 
-_FIXED = (type(None), bool, int, float, complex, str, bytes, range, type)
+_FIXED: tuple[Any, ...] = (type(None), bool, int, float, complex, str, bytes, range, type)
 _FIXED += (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType)
 
 
 class Snapshot:
     """Encodings of what a call may change, taken before it; the differences, taken after it."""
 
-    def __init__(self, loaded, receiver, has_receiver, arguments):
+    def __init__(self, loaded: Loaded, receiver: Any, has_receiver: bool, arguments: dict[str, Any]) -> None:
         self.loaded = loaded
         self.receiver = receiver
         self.has_receiver = has_receiver
@@ -1399,7 +1471,7 @@ class Snapshot:
             name: encode(value) for name, value in self.identities.items() if not isinstance(value, _FIXED)
         }
 
-    def _globals(self):
+    def _globals(self) -> dict[str, Any]:
         """Global values that the file's code names, and data of the file's classes, by dotted name."""
         found = {}
         for name, value in list(self.loaded.space.items()):
@@ -1411,13 +1483,15 @@ class Snapshot:
                 found[name] = value
         return found
 
-    def receiver_after(self):
+    def receiver_after(self) -> Json:
+        """State of the receiver, ``unchanged`` if so, None where there is none."""
         if not self.has_receiver:
             return None
         after = encode(self.receiver)
         return ["unchanged"] if after == self.before_receiver else after
 
-    def arguments_after(self):
+    def arguments_after(self) -> dict[str, Json]:
+        """States of the mutable arguments by position or name."""
         found = {}
         for name, value in self.arguments.items():
             after = encode(value)
@@ -1426,7 +1500,8 @@ class Snapshot:
                 found[_writable(name)] = after if changed else ["unchanged"]
         return found
 
-    def globals_after(self):
+    def globals_after(self) -> dict[str, Json]:
+        """Globals whose value changed."""
         after = self._globals()
         found = {_writable(name): ["deleted"] for name in self.identities if name not in after}
         for name, value in after.items():
@@ -1441,10 +1516,10 @@ class Snapshot:
         return found
 
 
-def _named_globals(space):
+def _named_globals(space: dict[str, Any]) -> set[str]:
     """Names that the functions of the file refer to, so that data no code names is not watched."""
-    names = set()
-    pending = [value for value in space.values() if isinstance(value, (types.FunctionType, type))]
+    names: set[str] = set()
+    pending: list[Any] = [value for value in space.values() if isinstance(value, (types.FunctionType, type))]
     seen = set()
     while pending:
         value = pending.pop()
@@ -1467,7 +1542,7 @@ def _named_globals(space):
     return names
 
 
-def _lay_files(files):
+def _lay_files(files: list[list[str]]) -> None:
     for path, content in files:
         place = pathlib.Path(path)
         if place.is_absolute() or ".." in place.parts:
@@ -1476,9 +1551,9 @@ def _lay_files(files):
         place.write_bytes(content.encode("utf-8", "surrogatepass"))
 
 
-def _read_files():
+def _read_files() -> dict[str, bytes | None]:
     """Contents of the working directory by relative path; None for a directory."""
-    found = {}
+    found: dict[str, bytes | None] = {}
     pending = ["."]
     while pending:
         with os.scandir(pending.pop()) as entries:
@@ -1495,9 +1570,9 @@ def _read_files():
     return found
 
 
-def _changed_files(before):
+def _changed_files(before: dict[str, bytes | None]) -> dict[str, Json]:
     after = _read_files()
-    found = {path: ["deleted"] for path in before if path not in after}
+    found: dict[str, Json] = {path: ["deleted"] for path in before if path not in after}
     for path, content in after.items():
         if path in before and before[path] == content:
             continue
@@ -1514,9 +1589,11 @@ def _changed_files(before):
     return {_writable(path): found[path] for path in sorted(found)}
 
 
-def run_state(loaded, streams, state, with_coverage):
+def run_state(
+    loaded: Loaded, streams: Streams, state: dict[str, Any], with_coverage: bool
+) -> dict[str, Json]:
     """Run the function on one input state, in a process of its own, and describe what it did."""
-    record = {
+    record: dict[str, Json] = {
         "outcome": "raised",
         "value": None,
         "exception": None,
@@ -1543,7 +1620,7 @@ def run_state(loaded, streams, state, with_coverage):
         for statement in state["setup"]:
             exec(compile(statement, "<setup>", "exec", dont_inherit=True), loaded.space)
 
-        def value(expression):
+        def value(expression: str) -> Any:
             return eval(compile(expression.strip(), "<input state>", "eval", dont_inherit=True), loaded.space)
 
         receiver = value(state["receiver"]) if has_receiver else None
@@ -1593,11 +1670,11 @@ def run_state(loaded, streams, state, with_coverage):
 # ------------------------------------------------------------------------------------ the program itself
 
 
-def _header(**fields):
+def _header(**fields: Any) -> bytes:
     return json.dumps(fields).encode("ascii") + b"\n"
 
 
-def _prepare(base):
+def _prepare(base: str) -> tuple[str, str]:
     """Tame the interpreter, once for a task."""
     run, temporary = os.path.join(base, "run"), os.path.join(base, "tmp")
     _paths[:] = [(run, "/work"), (temporary, "/tmp"), (base, "/base")]
@@ -1615,7 +1692,7 @@ def _prepare(base):
     return run, temporary
 
 
-def _read_exactly(pipe, count, deadline):
+def _read_exactly(pipe: int, count: int, deadline: float) -> bytes | None:
     """Bytes from a pipe; fewer where it was closed, None where time ran out."""
     parts, missing = [], count
     poll = select.poll()
@@ -1634,7 +1711,7 @@ def _read_exactly(pipe, count, deadline):
     return b"".join(parts)
 
 
-def _wait(child, deadline):
+def _wait(child: int, deadline: float) -> int | None:
     """Exit status of a child; None where it does not end in time."""
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -1645,7 +1722,9 @@ def _wait(child, deadline):
         _real_sleep(0.001)
 
 
-def _in_child(loaded, streams, state, with_coverage, pipe, run):
+def _in_child(
+    loaded: Loaded, streams: Streams, state: dict[str, Any], with_coverage: bool, pipe: int, run: str
+) -> None:
     os.chdir(run)
     body = json.dumps(run_state(loaded, streams, state, with_coverage)).encode("ascii")
     content = len(body).to_bytes(8, "big") + body
@@ -1653,7 +1732,9 @@ def _in_child(loaded, streams, state, with_coverage, pipe, run):
         content = content[os.write(pipe, content) :]
 
 
-def _state_record(loaded, streams, state, index, task, run):
+def _state_record(
+    loaded: Loaded, streams: Streams, state: dict[str, Any], index: int, task: dict[str, Any], run: str
+) -> bytes:
     """Fork a child for a state, wait for what it says, and wrap that up."""
     started = _real_monotonic()
     deadline = started + task["state_timeout_s"]
@@ -1681,25 +1762,25 @@ def _state_record(loaded, streams, state, index, task, run):
             elif len(got) == length:
                 outcome, body = "recorded", got
     os.close(reading)
-    status = _wait(child, deadline) if outcome == "missing" and head is not None else None
-    if status is None:
+    ended: int | None = _wait(child, deadline) if outcome == "missing" and head is not None else None
+    if ended is None:
         with contextlib.suppress(ProcessLookupError):
             _real_kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         if outcome == "missing":
             outcome, detail = "timeout", f"it did not end within {task['state_timeout_s']:g} s"
-    elif os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
+    elif os.WIFSIGNALED(ended):
+        number = os.WTERMSIG(ended)
         # Nobody here sends SIGKILL without a timeout: it was the kernel, for memory.
         outcome = "memory" if number == signal.SIGKILL else "signal"
         detail = signal.Signals(number).name
     elif outcome == "missing":
-        detail = f"the process ended with status {os.WEXITSTATUS(status)} before its record was written"
+        detail = f"the process ended with status {os.WEXITSTATUS(ended)} before its record was written"
     spent = _real_monotonic() - started
     return _header(kind="state", index=index, outcome=outcome, detail=detail, seconds=spent) + body
 
 
-def main(payload, emit):
+def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
     """Run a task: load the file, run every state, emit a record for each.
 
     Args:
