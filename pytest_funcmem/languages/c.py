@@ -46,7 +46,12 @@ class CFrontend(BracedFrontend):
                 known = found.get((finding.qualname, finding.signature_start))
                 if known is None or (known.problem == "syntax_error" and finding.problem is None):
                     found[finding.qualname, finding.signature_start] = finding
-        yield from found.values()
+        end = 0
+        for finding in sorted(found.values(), key=lambda finding: finding.signature_start):
+            # The branch of a conditional that holds a second signature is part of the function it tears.
+            if finding.signature_start >= end:
+                yield finding
+                end = finding.end
 
     def _find_once(self, tree: SyntaxTree) -> Iterator[Finding]:
         stack = [tree.root]
