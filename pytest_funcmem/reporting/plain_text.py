@@ -120,9 +120,9 @@ def fold_spans(text: str, width: int, *, hang: int = 0) -> list[tuple[int, int]]
         # A blank is the best place; a mark of punctuation will do; else the line is simply full.
         near = head.rfind(" ") + 1
         for marks in (",;([", "{=.|/"):
-            if near <= len(head) // 2:
+            if near <= len(head) // 3:
                 near = max(head.rfind(mark) + 1 for mark in marks)
-        end = start + (near if near > len(head) // 2 else len(head))
+        end = start + (near if near > len(head) // 3 else len(head))
         spans.append((start, start + len(text[start:end].rstrip(" "))))
         start = end
         while start < len(text) and text[start] == " ":
