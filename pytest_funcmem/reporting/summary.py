@@ -24,6 +24,14 @@ _DROPPED = {
     "fill_in_the_middle": "mangled by fill-in-the-middle",
     "generated": "generated",
     "no_body": "without a body",
+    "unlisted": "not in the row's own list",
+    "duplicate": "of the same place and name as another",
+    "binary_file": "binary",
+    "encoding": "not in UTF-8",
+    "too_large": "in too large a file",
+    "unknown_language": "in an unknown language",
+    "symlink": "linked from outside the source or to nowhere",
+    "symlink_loop": "linked in a loop",
 }
 
 

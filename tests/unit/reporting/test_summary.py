@@ -80,7 +80,14 @@ def test_header_snapshot(golden: Callable[[str, str], None]) -> None:
     settings = Settings(
         model="hf:models/target", reference="hf:models/reference", source=("src", "data.jsonl")
     )
-    dropped = {"too_short": 41, "too_long": 3, "syntax_error": 3, "binary": 1, "generated": 0}
+    dropped = {
+        "too_short": 41,
+        "too_long": 3,
+        "syntax_error": 3,
+        "binary_file": 1,
+        "new_reason": 1,
+        "generated": 0,
+    }
     golden("header", "\n".join(header_lines(settings, dropped, 24, 5)))
 
 
