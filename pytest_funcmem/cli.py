@@ -114,7 +114,7 @@ def _audit(path: Path, rest: Sequence[str]) -> int:
 
 
 def _prompts(options: argparse.Namespace) -> int:
-    from pytest_funcmem.corpora.sources import read_sources
+    from pytest_funcmem.corpora.reading import read_sources
     from pytest_funcmem.models.open_model import open_model
     from pytest_funcmem.models.prompts import FallbackCutter
     from pytest_funcmem.models.replay_model import write_prompts

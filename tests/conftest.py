@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,3 +27,17 @@ def shared_dir() -> Path:
     path = Path(os.environ.get("FUNCMEM_SHARED") or ROOT.parent / "shared")
     require((path / "cases" / "cases.json").is_file(), "the directory of cases and corpora beside the project")
     return path
+
+
+@pytest.fixture(scope="session")
+def pair_dir() -> Path:
+    """The trained pair of the demo: ``target``, ``reference`` and ``sources``; made once, kept in the cache."""
+    place = Path(os.environ.get("FUNCMEM_PAIR") or ROOT / ".cache" / "demo" / "pair")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "demo" / "pair.py"), str(place)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return place

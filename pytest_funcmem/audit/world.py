@@ -16,8 +16,9 @@ def world_of(sandbox: Sandbox) -> Json:
 
     Which sandbox it is does not count: both promise the same world.
     """
+    about = sandbox.identity()
     return {
-        "interpreter": sandbox.identity()["interpreter"],
+        "interpreter": [about["implementation"], about["python"]],
         "programs": {
             name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in sorted(PROGRAMS.items())
         },

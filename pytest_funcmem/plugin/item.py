@@ -62,7 +62,7 @@ class SourceNode(pytest.Collector):
         """One item a function, in the order of the file."""
         return [
             FunctionItem.from_parent(
-                self, name=function.key.partition("::")[2], function=function, run=self.run
+                self, name=function.key.partition("::")[2], original=function, run=self.run
             )
             for function in self.functions
         ]
@@ -75,17 +75,17 @@ class FunctionItem(pytest.Item):
     """
 
     def __init__(
-        self, name: str, parent: SourceNode, *, function: SourceFunction, run: AuditRun, **kwargs: Any
+        self, name: str, parent: SourceNode, *, original: SourceFunction, run: AuditRun, **kwargs: Any
     ) -> None:
         super().__init__(name, parent, **kwargs)
-        self.function = function
+        self.original = original
         self.run = run
         self.record: AuditRecord | None = None
         self.add_marker("funcmem")
 
     def setup(self) -> None:
         """Wait for the record; an audit that broke is an error here."""
-        self.record = self.run.wait(self.function.key)
+        self.record = self.run.wait(self.original.key)
         if self.record.verdict.kind == "error":
             pytest.fail(self.record.verdict.reason, pytrace=False)
 
@@ -111,9 +111,9 @@ class FunctionItem(pytest.Item):
         return LeakRepr(
             failure_report(record, rerun=rerun, color=False),
             failure_report(record, rerun=rerun, color=True),
-            ReprFileLocation(self.function.path, self.function.line, str(excinfo.value).splitlines()[0]),
+            ReprFileLocation(self.original.path, self.original.line, str(excinfo.value).splitlines()[0]),
         )
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the function stands: (file, line counted from 0, qualified name)."""
-        return self.path, self.function.line - 1, self.function.qualname
+        return self.path, self.original.line - 1, self.original.qualname

@@ -15,7 +15,7 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Builder
 from pytest_funcmem.core.records import AuditRecord, SourceFunction
 from pytest_funcmem.core.registry import REGISTRY, load
-from pytest_funcmem.corpora.sources import Corpus, read_sources
+from pytest_funcmem.corpora.reading import Corpus, read_sources
 from pytest_funcmem.audit.preflight import check_model, named_functions
 from pytest_funcmem.audit.world import world_of
 from pytest_funcmem.harness.execution import PROGRAMS
@@ -131,18 +131,18 @@ class AuditRun:
             keys = named_functions(spec, self.settings) if spec is not None else None
             if keys is None:
                 continue
-            if items and not any(item.function.key in keys for item in items):
+            if items and not any(item.original.key in keys for item in items):
                 raise UsageError(
                     "The replay file names none of the collected functions.",
                     where=spec,
-                    expected=f"names such as {items[0].function.key}",
+                    expected=f"names such as {items[0].original.key}",
                     remedy="Write the prompts with 'funcmem prompts' and complete those.",
                 )
             named = set(keys) if named is None else named & set(keys)
         if named is None:
             return list(items), []
-        kept = [item for item in items if item.function.key in named]
-        dropped = [item for item in items if item.function.key not in named]
+        kept = [item for item in items if item.original.key in named]
+        dropped = [item for item in items if item.original.key not in named]
         self.unnamed += len(dropped)
         return kept, dropped
 
@@ -178,7 +178,7 @@ class AuditRun:
             world=world_of(sandbox),
             listener=self.progress,
         )
-        self.audit.start([item.function.key for item in self.items])
+        self.audit.start([item.original.key for item in self.items])
 
     def builders(self) -> dict[str, Builder]:
         """The local builder by language, where there is one."""

@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+
 from pytest_funcmem.core.errors import EngineError, FuncmemError, ModelSpecError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import Prompt, SourceFunction
@@ -75,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(pause_s)
         self.wfile.write(b"0\r\n\r\n")
 
-    def log_message(self, format: str, *arguments: Any) -> None:
+    def log_message(self, *arguments: Any) -> None:
         """Keep standard error clean."""
 
 
@@ -419,20 +420,19 @@ def test_after_a_failure_the_rest_of_the_batch_is_not_asked_for() -> None:
 # ---------------------------------------------------------------------------------------- wrong servers
 
 
-@contextmanager
-def opening_fails(script: Script, models: list[str] | None = None) -> Iterator[Any]:
+def opening_fails(script: Script, models: list[str] | None = None) -> FuncmemError:
+    """The error of opening."""
     with serving(script, models) as server, pytest.raises(FuncmemError) as caught:
-        yield caught
         opened(server)
     assert caught.value.remedy
+    return caught.value
 
 
 @pytest.mark.parametrize("status", [404, 405])
 def test_a_chat_only_server(status: int) -> None:
-    with opening_fails(lambda h, n, b: h.answer({"detail": "Not Found"}, status=status), ["base"]) as caught:
-        pass
-    assert isinstance(caught.value, ModelSpecError)
-    assert "only chat" in caught.value.what
+    error = opening_fails(lambda h, n, b: h.answer({"detail": "Not Found"}, status=status), ["base"])
+    assert isinstance(error, ModelSpecError)
+    assert "only chat" in error.what
 
 
 def test_a_server_that_answers_completions_with_chat() -> None:
@@ -444,40 +444,35 @@ def test_a_server_that_answers_completions_with_chat() -> None:
 
 def test_a_wrong_model_name_lists_the_right_ones() -> None:
     message = {"error": {"message": "The model `base` does not exist.", "code": 404}}
-    with opening_fails(lambda h, n, b: h.answer(message, status=404), ["olmo", "star"]) as caught:
-        pass
-    assert isinstance(caught.value, ModelSpecError)
-    assert "no model named 'base'" in caught.value.what
-    assert caught.value.expected == "olmo, star"
+    error = opening_fails(lambda h, n, b: h.answer(message, status=404), ["olmo", "star"])
+    assert isinstance(error, ModelSpecError)
+    assert "no model named 'base'" in error.what
+    assert error.expected == "olmo, star"
 
 
 @pytest.mark.parametrize("status", [400, 404])
 def test_a_wrong_model_name_on_a_server_without_a_list(status: int) -> None:
     message = {"message": "model 'base' not found"}
-    with opening_fails(lambda h, n, b: h.answer(message, status=status)) as caught:
-        pass
-    assert "no model named 'base'" in caught.value.what
+    error = opening_fails(lambda h, n, b: h.answer(message, status=status))
+    assert "no model named 'base'" in error.what
 
 
 def test_a_wrong_address() -> None:
-    with opening_fails(lambda h, n, b: h.answer(b"<h1>404</h1>", status=404, kind="text/html")) as caught:
-        pass
-    assert "no /completions" in caught.value.what
+    error = opening_fails(lambda h, n, b: h.answer(b"<h1>404</h1>", status=404, kind="text/html"))
+    assert "no /completions" in error.what
 
 
 def test_a_web_page() -> None:
     page = b"<!doctype html><title>Login</title>\x1b[31m"
-    with opening_fails(lambda h, n, b: h.answer(page, kind="text/html")) as caught:
-        pass
-    assert isinstance(caught.value, ModelSpecError)
-    assert "web page" in caught.value.what
-    assert "\x1b" not in str(caught.value)
+    error = opening_fails(lambda h, n, b: h.answer(page, kind="text/html"))
+    assert isinstance(error, ModelSpecError)
+    assert "web page" in error.what
+    assert "\x1b" not in str(error)
 
 
 def test_a_redirect() -> None:
-    with opening_fails(lambda h, n, b: h.answer(b"", status=308, location="https://new/v1")) as caught:
-        pass
-    assert "https://new/v1" in caught.value.what
+    error = opening_fails(lambda h, n, b: h.answer(b"", status=308, location="https://new/v1"))
+    assert "https://new/v1" in error.what
 
 
 @pytest.mark.parametrize(
@@ -537,8 +532,7 @@ def test_the_key_is_sent_and_never_shown(
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with opening_fails(lambda h, n, b: h.answer({"message": f"bad key {KEY}"}, status=status)) as caught:
-        pass
-    assert isinstance(caught.value, ModelSpecError)
-    assert "OPENAI_API_KEY" in str(caught.value)
-    assert KEY not in str(caught.value)
+    error = opening_fails(lambda h, n, b: h.answer({"message": f"bad key {KEY}"}, status=status))
+    assert isinstance(error, ModelSpecError)
+    assert "OPENAI_API_KEY" in str(error)
+    assert KEY not in str(error)
