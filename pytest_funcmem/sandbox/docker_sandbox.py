@@ -6,7 +6,9 @@ The only file that talks to a Docker engine, besides those under ``images``; imp
 from __future__ import annotations
 
 import logging
+import os
 import secrets
+import socket
 import struct
 import time
 from collections.abc import Mapping
@@ -35,6 +37,7 @@ _START_S = 60.0
 _GRACE_S = 30.0
 _ENGINE_S = 60
 _PING_S = 5
+_DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 _KEPT_CONNECTIONS = 4
 _WORKER_MIB = 96
 """Memory of the container beyond the task's: supervisor, zygote, and the loaded programs."""
@@ -68,6 +71,7 @@ def connect() -> Any:
 
 
 def _connect(*, timeout_s: int) -> Any:
+    _knock(timeout_s)
     client = docker.from_env(timeout=timeout_s, max_pool_size=_KEPT_CONNECTIONS)
     try:
         client.ping()
@@ -75,6 +79,18 @@ def _connect(*, timeout_s: int) -> Any:
         client.close()
         raise
     return client
+
+
+def _knock(timeout_s: float) -> None:
+    """Find out cheaply that nobody listens: the client library would leave sockets open over it."""
+    scheme, separator, path = (os.environ.get("DOCKER_HOST") or _DEFAULT_ADDRESS).partition("://")
+    if separator and scheme in ("unix", "http+unix"):
+        with socket.socket(socket.AF_UNIX) as link:
+            link.settimeout(timeout_s)
+            try:
+                link.connect(f"/{path.lstrip('/')}")
+            except OSError as exc:
+                raise OSError(f"{exc.strerror or exc} (/{path.lstrip('/')})") from exc
 
 
 def docker_answers() -> str | None:

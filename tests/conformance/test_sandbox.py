@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -482,3 +482,101 @@ def kill_workers(sandbox: WarmSandbox) -> None:
     """Do from outside what a crash of a worker's process or of its container does."""
     for worker in [*sandbox._busy, *(worker for worker, _count in sandbox._idle)]:
         worker.kill()
+
+
+OWNER = """
+import sys, threading
+from pathlib import Path
+from pytest_funcmem.core.protocols import Limits, SandboxTask
+from pytest_funcmem.sandbox.choice import open_sandbox
+sandbox = open_sandbox(sys.argv[1], programs={"probe": Path(sys.argv[2])}, workers=1)
+print("open", flush=True)
+sandbox.run(SandboxTask(command=("sleep", "987"), limits=Limits(wall_s=900.0)))
+"""
+
+
+def sleepers() -> list[Path]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[:2] == [b"sleep", b"987"]:
+            found.append(path)
+    return found
+
+
+def test_nothing_survives_the_death_of_the_owner(fresh: WarmSandbox) -> None:
+    command = [sys.executable, "-c", OWNER, fresh.name, str(PROBE)]
+    owner = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert owner.stdout is not None
+    with owner, owner.stdout:
+        assert owner.stdout.readline() == b"open\n"
+        wait_for(lambda: bool(sleepers()))
+        owner.send_signal(signal.SIGKILL)
+    wait_for(lambda: not sleepers())
+    if fresh.name == "docker":
+        fresh.close()
+        fresh.open()  # reaps what the engine has not removed yet
+        wait_for(lambda: not containers_of(owner.pid))
+
+
+@pytest.mark.docker
+def test_containers_of_a_dead_owner_are_reaped() -> None:
+    sandbox = open_or_skip("docker", workers=1)
+    try:
+        from pytest_funcmem.sandbox import docker_sandbox
+
+        client = docker_sandbox.connect()
+        try:
+            dead = subprocess.Popen(["true"])
+            dead.wait()
+            labels = {"org.pytest-funcmem.owner": str(dead.pid), "org.pytest-funcmem.owner-start": "1"}
+            own = client.containers.list(filters={"label": f"org.pytest-funcmem.owner={os.getpid()}"})
+            labels = {**own[0].labels, **labels}
+            client.containers.create(
+                sandbox.identity()["image"], ["true"], labels=labels, network_mode="none"
+            )
+            assert len(containers_of(dead.pid)) == 1
+            docker_sandbox.reap_orphans(client)
+            assert containers_of(dead.pid) == []
+            assert len(containers_of(os.getpid())) >= 1
+        finally:
+            client.close()
+    finally:
+        sandbox.close()
+
+
+@pytest.mark.docker
+def test_engine_lost_at_work_is_an_error_and_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    sandbox = open_or_skip("docker", workers=1)
+    try:
+        assert answer(probe(sandbox, "echo", value=1)) == 1
+        kill_workers(sandbox)
+        with monkeypatch.context() as patch:
+            # What a client finds when the engine has gone.
+            patch.setattr(sandbox._client.api, "base_url", "http+docker://localhost/nowhere")  # type: ignore[attr-defined]
+            with pytest.raises(SandboxError, match="engine failed"):
+                probe(sandbox, "echo", value=1)
+        assert answer(probe(sandbox, "echo", value=1)) == 1
+    finally:
+        sandbox.close()
+
+
+def containers_of(pid: int) -> list[str]:
+    from pytest_funcmem.sandbox import docker_sandbox
+
+    client = docker_sandbox.connect()
+    try:
+        label = f"org.pytest-funcmem.owner={pid}"
+        return [container.id for container in client.containers.list(all=True, filters={"label": label})]
+    finally:
+        client.close()
+
+
+def wait_for(condition: Callable[[], bool], *, limit_s: float = 20.0) -> None:
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end, "it did not come true in time"
+        time.sleep(0.05)

@@ -13,7 +13,10 @@ from . import candidate
 _KILLER_OFFSET = 1_000_000
 """Added to a candidate's uid, gives the uid from which it is killed, and which it cannot signal."""
 
-_SHARED_DIRECTORIES = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/work", "/run/lock")
+_ORDINARY_DIRECTORIES = ("/tmp", "/dev/shm")
+"""Where honest code leaves files too; they are removed and mean nothing."""
+
+_OTHER_DIRECTORIES = ("/var/tmp", "/dev/mqueue", "/work", "/run", "/run/lock")
 
 
 def prepare_directories(uid: int) -> None:
@@ -83,7 +86,7 @@ def sweep(uid: int) -> list[str]:
     """Remove the candidate's directories and whatever it left elsewhere.
 
     Returns:
-        What it had left outside its own directories, and what could not be removed.
+        What it had left in unusual places, and what could not be removed: reasons not to go on here.
     """
     found = []
     for path in (candidate.WORK, candidate.TEMPORARY):
@@ -91,7 +94,7 @@ def sweep(uid: int) -> list[str]:
             _remove(path)
         except OSError:
             found.append(path)
-    for directory in _SHARED_DIRECTORIES:
+    for directory in _ORDINARY_DIRECTORIES + _OTHER_DIRECTORIES:
         try:
             entries = list(os.scandir(directory))
         except OSError:
@@ -99,7 +102,8 @@ def sweep(uid: int) -> list[str]:
         for entry in entries:
             try:
                 if entry.stat(follow_symlinks=False).st_uid == uid:
-                    found.append(entry.path)
+                    if directory not in _ORDINARY_DIRECTORIES:
+                        found.append(entry.path)
                     _remove(entry.path)
             except OSError:
                 found.append(entry.path)
