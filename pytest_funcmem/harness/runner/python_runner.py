@@ -1005,8 +1005,9 @@ def _find_target(nodes: list[ast.stmt], loaded: Loaded) -> ast.stmt | None:
         for node in ast.walk(statement):
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 continue
-            if node.lineno == loaded.line and node.name == name:
-                loaded.node = node
+            first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+            if node.name == name and first <= loaded.line <= node.lineno:
+                loaded.node, loaded.line = node, node.lineno
                 return statement
     return None
 
@@ -1046,18 +1047,62 @@ def _execute(loaded: Loaded, node: ast.stmt, index: int, filename: str) -> None:
     error = _attempt(loaded, node, filename)
     if error is not None and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         # A hint that cannot be evaluated is no reason to lose what it stands on.
-        error = _attempt(loaded, node, filename, _POSTPONED) and error
+        again = _attempt_in_parts(loaded, node, index, filename)
+        error = again and error
     if error is not None:
         names = _names(node) if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) else [node.name]
-        loaded.skipped.append(
-            {
-                "index": index,
-                "line": node.lineno,
-                "names": names,
-                "error": _class_name(type(error)),
-                "message": _message(error),
-            }
-        )
+        _skip(loaded, index, node, names, error)
+
+
+def _skip(loaded: Loaded, index: int, node: Any, names: list[str], error: BaseException) -> None:
+    loaded.skipped.append(
+        {
+            "index": index,
+            "line": node.lineno,
+            "names": names,
+            "error": _class_name(type(error)),
+            "message": _message(error),
+        }
+    )
+
+
+def _attempt_in_parts(loaded: Loaded, node: Any, index: int, filename: str) -> BaseException | None:
+    """Execute a definition without the hints and, of a class, without the parts that fail by themselves."""
+    error = _attempt(loaded, node, filename, _POSTPONED)
+    while error is not None and isinstance(node, ast.ClassDef):
+        found = _failing_part(loaded, node, error, filename)
+        if found is None:
+            break
+        parts, part = found
+        parts.remove(part)
+        if not node.body:
+            node.body.append(ast.copy_location(ast.Pass(), node))
+        names = _names(part) if isinstance(part, ast.stmt) else [_writable(ast.unparse(part))]
+        _skip(loaded, index, part, [f"{node.name}.{name}" for name in names], error)
+        error = _attempt(loaded, node, filename, _POSTPONED)
+    return error
+
+
+def _failing_part(
+    loaded: Loaded, node: ast.ClassDef, error: BaseException, filename: str
+) -> tuple[list[Any], Any] | None:
+    """The statement, base or decorator of a class that an error comes from, with the list it stands in."""
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == filename and code.co_name == node.name:
+            for part in node.body:
+                inner = list(ast.walk(part))
+                first = min(item.lineno for item in inner if hasattr(item, "lineno"))
+                if first <= trace.tb_lineno <= (part.end_lineno or 0):
+                    return None if loaded.node in inner else (node.body, part)
+            return None
+        trace = trace.tb_next
+    for parts in (node.bases, node.decorator_list):
+        for base in parts:
+            if _attempt(loaded, ast.copy_location(ast.Expr(base), node), filename) is not None:
+                return parts, base
+    return None
 
 
 def _execute_target(loaded: Loaded, statement: ast.stmt, index: int) -> None:
@@ -1068,12 +1113,12 @@ def _execute_target(loaded: Loaded, statement: ast.stmt, index: int) -> None:
     target.decorator_list.append(hook)
     error = _attempt(loaded, statement, FILENAME)
     if error is not None:
-        again = _attempt(loaded, statement, FILENAME, _POSTPONED)
+        again = _attempt_in_parts(loaded, statement, index, FILENAME)
         if again is not None and len(target.decorator_list) > 1:
             kept = [item for item in target.decorator_list if _is_plain_decorator(item)]
             if len(kept) < len(target.decorator_list):
                 target.decorator_list = kept
-                again = _attempt(loaded, statement, FILENAME, _POSTPONED)
+                again = _attempt_in_parts(loaded, statement, index, FILENAME)
                 if again is None:
                     loaded.notes.append(
                         "a decorator of the function failed and was left out: " + _line(error)

@@ -64,7 +64,7 @@ class Good:
         ("def f(:\n    pass\n\nx = 1\n", "f", 1, "SyntaxError"),
         ("x = 1\n", "f", 1, "there is no function f at line 1"),
         ("def g():\n    pass\n", "f", 1, "there is no function f at line 1"),
-        ("class A(Missing):\n    def f(self):\n        pass\n", "A.f", 2, "NameError: name 'Missing'"),
+        ("class A:\n    def f(self, a=Missing):\n        pass\n", "A.f", 2, "NameError: name 'Missing'"),
         ("def f(a=missing):\n    pass\n", "f", 1, "NameError: name 'missing'"),
         ("def outer():\n    def f():\n        pass\n", "f", 2, "defined inside a function"),
         ("while True:\n    pass\ndef f():\n    pass\n", "f", 3, "top-level statements took more than"),
@@ -185,3 +185,36 @@ def test_lines_are_counted_from_the_signature(run_states: Any) -> None:
     assert execution.executable_lines == (9, 10, 11, 12, 13, 14, 15, 17)
     assert execution.outputs[0].lines == (9, 10, 11)
     assert execution.outputs[1].lines == (9, 12, 13, 14, 15, 17)
+
+
+def test_a_class_lives_without_the_parts_that_fail(run_states: Any) -> None:
+    text = """
+    class A(Missing, dict):
+        table = lost.table
+        size = 3
+        @lost.decorator
+        def other(self):
+            return 0
+        def f(self) -> Hint:
+            return self.size, len(self)
+        late: Hint = 4
+    """
+    execution = run_states(text, "A.f", InputState(receiver="A(a=1)"))
+    assert execution.outputs[0].value == ["tuple", [3, 1]]
+    assert [(item.names, item.error) for item in execution.skipped] == [
+        (("A.Missing",), "NameError"),
+        (("A.table",), "NameError"),
+        (("A.other",), "NameError"),
+    ]
+
+
+def test_a_line_of_a_decorator_names_the_function_below_it(run_states: Any) -> None:
+    text = """
+    class A:
+        @staticmethod
+        def f():
+            return 1
+    """
+    execution = run_states(text, "A.f", InputState(), line=3, coverage=True)
+    assert execution.outputs[0].value == 1
+    assert execution.outputs[0].lines == (1,)
