@@ -105,6 +105,7 @@ class UndockedSandbox(WarmSandbox):
     """Warm workers without isolation, to compare with."""
 
     name = "undocked"
+    _advice_where_none_starts = "be root"
 
     def _prepare(self) -> None:
         return

@@ -140,7 +140,9 @@ class WorkerChannel:
         while True:
             kind, data = self._frame(deadline)
             if kind in kept:
-                if len(kept[kind]) + len(data) > limit:
+                if len(kept[kind]) + len(data) > limit + (
+                    len(framing.STARTED) if kind == framing.RECORDS else 0
+                ):
                     raise WorkerLostError("the worker sent more than the limit that it was given")
                 kept[kind] += data
             elif kind == framing.END:
@@ -150,17 +152,21 @@ class WorkerChannel:
             else:
                 raise WorkerLostError(f"the worker sent a frame of kind {kind}")
         end = _object(data)
-        records, flooded = split_records(kept[framing.RECORDS], limit=limit)
-        return TaskEnd(
-            result=_result(
-                end,
-                flooded=flooded,
-                records=records,
-                stdout=bytes(kept[framing.STDOUT]),
-                stderr=bytes(kept[framing.STDERR]),
-            ),
-            leftovers=_texts(end.get("leftovers")),
+        stream = kept[framing.RECORDS]
+        started = stream.startswith(framing.STARTED)
+        del stream[: len(framing.STARTED)]
+        records, flooded = split_records(stream, limit=limit)
+        result = _result(
+            end,
+            flooded=flooded,
+            records=records,
+            stdout=bytes(kept[framing.STDOUT]),
+            stderr=bytes(kept[framing.STDERR]),
         )
+        if not started and result.outcome != "memory":
+            # Nothing hostile has run yet: this is a failure of the sandbox and says nothing about the task.
+            raise WorkerLostError("the candidate was not set up: " + result.stderr.decode("utf-8", "replace"))
+        return TaskEnd(result=result, leftovers=_texts(end.get("leftovers")))
 
     def _send(self, data: bytes, deadline: float) -> None:
         try:

@@ -115,6 +115,7 @@ class DockerSandbox(WarmSandbox):
     """
 
     name = "docker"
+    _advice_where_none_starts = "give an image with Python 3.9 or newer, or use --funcmem-sandbox=namespace"
 
     def __init__(
         self,

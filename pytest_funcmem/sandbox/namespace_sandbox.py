@@ -91,6 +91,7 @@ class NamespaceSandbox(WarmSandbox):
     """
 
     name = "namespace"
+    _advice_where_none_starts = "start Docker and use --funcmem-sandbox=docker"
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Protocol, Self
 
-from pytest_funcmem.core.errors import SandboxError, UsageError
+from pytest_funcmem.core.errors import SandboxError, SandboxUnavailableError, UsageError
 from pytest_funcmem.core.protocols import Limits, SandboxResult, SandboxTask
 from pytest_funcmem.core.records import Json
 from pytest_funcmem.sandbox.channel import TaskEnd, WorkerLostError
@@ -67,6 +67,7 @@ class WarmSandbox(ABC):
     """
 
     name: str
+    _advice_where_none_starts: str
 
     def __init__(
         self,
@@ -111,8 +112,7 @@ class WarmSandbox(ABC):
         """Make it ready: one worker is started, which proves that the machine can.
 
         Raises:
-            SandboxUnavailableError: The machine cannot.
-            SandboxError: It should be able to, and the worker did not start.
+            SandboxUnavailableError: The machine cannot, or the first worker did not start.
         """
         with self._lock:
             if self._is_open:
@@ -121,6 +121,11 @@ class WarmSandbox(ABC):
             self._is_open = True
         try:
             worker = self._start(Limits())
+        except SandboxError as exc:
+            self.close()
+            raise SandboxUnavailableError(
+                exc.what, where=exc.where, remedy=exc.remedy or self._advice_where_none_starts
+            ) from exc
         except BaseException:
             self.close()
             raise

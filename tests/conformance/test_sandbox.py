@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pytest_funcmem.core.errors import SandboxError, UsageError
+from pytest_funcmem.core.errors import SandboxError, SandboxUnavailableError, UsageError
 from pytest_funcmem.core.protocols import Limits, SandboxResult, SandboxTask
 from pytest_funcmem.sandbox.choice import open_sandbox
 from pytest_funcmem.sandbox.pool import WarmSandbox
@@ -580,3 +580,18 @@ def wait_for(condition: Callable[[], bool], *, limit_s: float = 20.0) -> None:
     while not condition():
         assert time.monotonic() < end, "it did not come true in time"
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize("name", ["namespace", pytest.param("docker", marks=pytest.mark.docker)])
+def test_program_that_does_not_load(name: str, tmp_path: Path) -> None:
+    open_or_skip(name, workers=1).close()
+    broken = tmp_path / "broken.py"
+    broken.write_text("import no_such_module\n")
+    with pytest.raises(SandboxUnavailableError, match="No module named 'no_such_module'"):
+        open_sandbox(name, programs={"broken": broken}, workers=1)
+
+
+def test_task_that_cannot_be_set_up_is_no_outcome(fresh: WarmSandbox) -> None:
+    task = SandboxTask(command=("true",), files={"a": b"", "a/b": b"under a file"})
+    with pytest.raises(SandboxError, match="not set up"):
+        fresh.run(task)

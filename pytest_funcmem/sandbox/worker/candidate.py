@@ -133,6 +133,7 @@ def run(spawn: dict[str, Any], programs: dict[str, ModuleType]) -> None:
         header = json.loads(_read_block())
         for path, size in header["files"]:
             _lay_file(path, size)
+        os.write(RECORDS_FD, framing.STARTED)
         if header["command"] is not None:
             _run_command(header["command"])
         status = _run_program(programs[header["program"]], header["payload"])

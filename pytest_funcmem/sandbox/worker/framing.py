@@ -13,6 +13,9 @@ END = 5
 FAULT = 6
 READY = 7
 
+STARTED = b"+"
+"""First byte of every record stream: the candidate is set up, what follows is its own."""
+
 HEADER = struct.Struct(">BI")
 LENGTH = struct.Struct(">I")
 

@@ -84,7 +84,7 @@ class Supervisor:
         answer = self._control.recv(8192)
         if answer != b"ready":
             raise WorkerBrokenError(
-                answer.decode("utf-8", "replace") or "the zygote died while loading programs"
+                "a program does not load: " + (answer.decode("utf-8", "replace") or "its process died")
             )
 
     def run(self, body: bytes) -> None:
@@ -179,7 +179,8 @@ class _Exchange:
             self.theirs.append(write)
             os.set_blocking(read, False)
             self._open[read] = kind
-            self._kept[read] = 0
+            # The mark that a candidate has started does not count as a record.
+            self._kept[read] = -len(framing.STARTED) if kind == framing.RECORDS else 0
             self.poll.register(read, select.POLLIN)
         os.set_blocking(self._request_fd, False)
         self.poll.register(self._request_fd, select.POLLOUT)

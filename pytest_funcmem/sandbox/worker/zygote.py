@@ -49,7 +49,7 @@ def serve(control: socket.socket, config: dict[str, Any], sources: dict[str, str
         programs = load_programs(sources)
         control.send(b"ready")
     except BaseException:
-        control.send(b"failed:" + traceback.format_exc()[-4000:].encode("utf-8", "replace"))
+        control.send(traceback.format_exc()[-4000:].encode("utf-8", "replace"))
         os._exit(1)
     gc.collect()
     gc.freeze()  # collections in a candidate would otherwise copy every page of the preloaded heap
@@ -65,7 +65,7 @@ def serve(control: socket.socket, config: dict[str, Any], sources: dict[str, str
             else:
                 _fork(control, spawn, descriptors, programs)
         except OSError:
-            control.send(b"failed:" + traceback.format_exc()[-2000:].encode("utf-8", "replace"))
+            control.send(traceback.format_exc()[-2000:].encode("utf-8", "replace"))
         for fd in descriptors:
             try:
                 os.close(fd)

@@ -99,6 +99,7 @@ class Refusing(WarmSandbox):
     """A sandbox whose workers say that they are not to be used again."""
 
     name = "refusing"
+    _advice_where_none_starts = "none"
     started = 0
     stopped = 0
 

@@ -49,12 +49,16 @@ def record(data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + data
 
 
+UP = frame(framing.RECORDS, framing.STARTED)
+
+
 def run(data: bytes) -> object:
     return WorkerChannel(Script(data)).run(TASK, grace_s=1.0)
 
 
 def test_an_honest_worker_is_understood() -> None:
     stream = record(b"one") + record(b"") + record(b"three")
+    stream = framing.STARTED + stream
     data = frame(framing.RECORDS, stream[:5]) + frame(framing.STDERR, b"err")
     data += frame(framing.RECORDS, stream[5:]) + frame(framing.STDOUT, b"out") + end(leftovers=["/tmp/x"])
     channel = WorkerChannel(Script(data))
@@ -75,21 +79,22 @@ def test_an_honest_worker_is_understood() -> None:
         pytest.param(frame(99, b""), id="an unknown kind"),
         pytest.param(frame(framing.STDOUT, b"x" * 600) * 2 + end(), id="more output than the limit"),
         pytest.param(frame(framing.RECORDS, b"x" * 600) * 2 + end(), id="more records than the limit"),
+        pytest.param(end(), id="a candidate that was never set up"),
         pytest.param(frame(framing.FAULT, b"broken \xff"), id="a fault"),
         pytest.param(frame(framing.END, b"{"), id="no JSON"),
         pytest.param(frame(framing.END, b"[" * 16_000), id="deep nesting"),
         pytest.param(frame(framing.END, b"\xff\xfe"), id="no UTF-8"),
         pytest.param(frame(framing.END, b"[]"), id="no object"),
         pytest.param(frame(framing.END, b" " * 20_000 + b"{}"), id="an oversized end"),
-        pytest.param(end(outcome="fine"), id="an unknown outcome"),
-        pytest.param(end(outcome=["ended"]), id="an outcome that is a list"),
-        pytest.param(end(seconds=float("nan")), id="NaN seconds"),
-        pytest.param(end(seconds=-1.0), id="negative seconds"),
-        pytest.param(end(seconds="1"), id="seconds as text"),
-        pytest.param(end(exit_code=None), id="no exit code"),
-        pytest.param(end(exit_code=True), id="a boolean exit code"),
-        pytest.param(end(exit_code=10**400), id="a huge exit code"),
-        pytest.param(end(outcome="signal", signal=0.5), id="half a signal"),
+        pytest.param(UP + end(outcome="fine"), id="an unknown outcome"),
+        pytest.param(UP + end(outcome=["ended"]), id="an outcome that is a list"),
+        pytest.param(UP + end(seconds=float("nan")), id="NaN seconds"),
+        pytest.param(UP + end(seconds=-1.0), id="negative seconds"),
+        pytest.param(UP + end(seconds="1"), id="seconds as text"),
+        pytest.param(UP + end(exit_code=None), id="no exit code"),
+        pytest.param(UP + end(exit_code=True), id="a boolean exit code"),
+        pytest.param(UP + end(exit_code=10**400), id="a huge exit code"),
+        pytest.param(UP + end(outcome="signal", signal=0.5), id="half a signal"),
     ],
 )
 def test_a_lying_worker_is_lost(data: bytes) -> None:
