@@ -21,11 +21,15 @@ from pytest_funcmem.core.records import StopReason
 
 __all__ = ["GreedyDecoder", "Row"]
 
+_ATTENTION_CACHES = ("cache", "past_key_values")
+_CACHE_NAMES = (*_ATTENTION_CACHES, "cache_params", "state")
+_ATTENTION_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
+
 _SHRINK_BELOW = 0.8
 """Share of rows still at work from which down the cache is compacted; a copy costs about one step."""
 
 _ONE_THREAD_BELOW = 20_000_000
-"""Parameters under which one thread is fastest: its steps are too short for threads to meet in between, and on
+"""Parameters under which one thread is fastest: steps are too short for threads to meet in between, and on
 cores that others use too, threads that wait for each other cost twenty times the work itself."""
 
 
@@ -75,11 +79,17 @@ class GreedyDecoder:
         parameters = inspect.signature(module.forward).parameters
         self._takes_positions = "position_ids" in parameters
         self._takes_keep = "logits_to_keep" in parameters
-        self._cache_name = next((name for name in ("cache", "past_key_values") if name in parameters), None)
-        # A recurrent state has absorbed the padding before the prompt, so such models decode row by row.
+        self._cache_name = next((name for name in _CACHE_NAMES if name in parameters), None)
+        # A recurrent state absorbs the padding before a prompt and cannot be cut row by row, so such models
+        # decode one row at a time.
         size = sum(parameter.numel() for parameter in module.parameters())
         self._one_thread = self._device.type == "cpu" and size < _ONE_THREAD_BELOW
-        self._alone = self._cache_name is None or bool(getattr(module, "_is_stateful", False))
+        layers = set(getattr(module.config.get_text_config(decoder=True), "layer_types", None) or ())
+        self._alone = (
+            self._cache_name not in _ATTENTION_CACHES
+            or bool(getattr(module, "_is_stateful", False))
+            or not layers <= _ATTENTION_LAYERS
+        )
 
     def decode(self, rows: Sequence[Row], *, on_done: Callable[[int], None]) -> None:
         """Fill in ``generated`` and ``stop`` of every row.

@@ -1,8 +1,8 @@
 r"""Cuts prompts: the signature and up to P tokens of the text before it (paper, section 4).
 
 The prompt's last token decides what a model answers. A model that saw ``:`` and the newline behind it as two
-tokens, with the newline merged into the indentation, gives nothing back for a prompt that ends in ``:\\n``. So
-a prompt ends where the signature ends, never in whitespace, and where the tokenizer has a token boundary
+tokens, with the newline merged into the indentation, gives nothing back for a prompt ending in the newline.
+So a prompt ends where the signature ends, never in whitespace, and where the tokenizer has a token boundary
 there its ids are the very ids that begin the document at that place. Where the tokenizer merges across the
 end of the signature (``):`` and the newline as one token), no such prefix exists: the text still ends at the
 signature, its ids are those of the text itself, and ``TokenizerCutter.follows_document`` answers False.

@@ -1,6 +1,6 @@
 """Replay files: completions made elsewhere, and the prompts that are to be completed there.
 
-A replay file has one JSON object a line, ``{"function": "PATH::QUALNAME", "completion": THE_TEXT_THAT_FOLLOWS,
+A replay file has one JSON object a line, ``{"function": "PATH::QUALNAME", "completion": TEXT_THAT_FOLLOWS,
 "finish_reason": "stop" or "length"}``, one file a model. Blank lines and further fields are ignored.
 """
 

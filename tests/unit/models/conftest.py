@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.languages.python import PythonFrontend

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pytest_funcmem.core.records import Prompt
 from pytest_funcmem.models.batches import batch_digest, plan_batches
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from pytest_funcmem.core import registry
 from pytest_funcmem.core.errors import MissingExtraError, ModelSpecError, UsageError
 from pytest_funcmem.core.options import Settings

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.models.prompts import FallbackCutter, TokenizerCutter
 from pytest_funcmem.models.transformers_model import CheckpointTokenizer

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from pytest_funcmem.core.errors import ReplayError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import Prompt, SourceFunction

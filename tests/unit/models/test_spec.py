@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from pytest_funcmem.core.errors import ModelSpecError
 from pytest_funcmem.models.spec import ModelSpec, parse_spec
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from pytest_funcmem.core.errors import EngineError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import Prompt, SourceFunction
