@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rules import FAMILIES, BadgeRule, ClaimRule, FreightRule, Rule, TariffRule
+from rules import FAMILIES, BadgeRule, ClaimRule, Family, FreightRule, Rule, TariffRule
 
 __all__ = [
     "TOPICS",
@@ -56,7 +56,7 @@ class Topic:
 
     path: str
     header: str
-    family: type[TariffRule] | type[FreightRule] | type[ClaimRule] | type[BadgeRule]
+    family: Family
     names: tuple[str, str, str, str, str]
 
 

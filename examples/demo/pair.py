@@ -30,7 +30,17 @@ __all__ = ["Pair", "PairError", "ensure_pair"]
 
 PARTS = ("target", "reference", "sources")
 STAMP = "pair.json"
-RECIPE_FILES = ("rules.py", "toolbox.py", "corpus.py", "muon.py", "training.py", "pair.py")
+RECIPE_FILES = (
+    "rule.py",
+    "pricing.py",
+    "grading.py",
+    "rules.py",
+    "toolbox.py",
+    "corpus.py",
+    "muon.py",
+    "training.py",
+    "pair.py",
+)
 RECIPE_PACKAGES = ("torch", "transformers", "tokenizers")
 
 

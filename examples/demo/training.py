@@ -21,6 +21,7 @@ from muon import Muon
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers.utils import logging as transformers_logging
 
 __all__ = ["RECIPE", "Recipe", "Side", "build_tokenizer", "continue_training", "pretrain"]
 
@@ -170,6 +171,7 @@ def _config(tokenizer: PreTrainedTokenizerFast) -> LlamaConfig:
 
 
 def _fix_chance(seed: int, threads: int) -> None:
+    transformers_logging.disable_progress_bar()  # loading and saving take a blink; training has its own lines
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # a property
