@@ -27,6 +27,7 @@ from pytest_funcmem.harness.local.stubs import make_stubs
 from pytest_funcmem.harness.outputs import same_output, validity
 from pytest_funcmem.harness.validate import (
     MUTANT_TIMEOUT_S,
+    Comparisons,
     OutOfTimeError,
     load_problem,
     state_problem,
@@ -37,7 +38,7 @@ __all__ = ["LocalBuilderSettings", "LocalPythonBuilder"]
 
 _LOGGER = logging.getLogger(__name__)
 _PROBES = 2
-_LATER = 14
+_LATER = 10
 
 
 class LocalPythonBuilder:
@@ -113,6 +114,7 @@ class _Building:
         self.seed = seed
         self.check_time = check_time
         self.scaffold: Scaffold = scaffold_for(analysis)
+        self.compared: Comparisons = {}
 
     def run(self) -> Harness | Inconclusive:
         if self.analysis.kind == "nested":
@@ -154,6 +156,7 @@ class _Building:
             self.settings,
             builder=self.label,
             check_time=self.check_time,
+            compared=self.compared,
         )
 
     def steady(self, trials: Sequence[Trial]) -> tuple[list[Trial], list[str]]:
@@ -181,8 +184,8 @@ class _Building:
         for number, mutant in enumerate(
             make_mutants(self.function, self.analysis.node, limit=self.settings.mutants)
         ):
-            near = [trial for trial in first if mutant.line in trial.lines]
-            others = [trial for trial in later if mutant.line in trial.lines][:_LATER]
+            near = [trial for trial in first if mutant.lines & trial.reached]
+            others = [trial for trial in later if mutant.lines & trial.reached][:_LATER]
             for part in (near[:_PROBES], near[_PROBES:], others):
                 killers = self.killers(mutant, part)
                 if killers:
@@ -206,11 +209,12 @@ class _Building:
         states: list[InputState] = [trial.state for trial in trials]
         program = spliced_program(self.function, self.scaffold, code)
         run = execute(self.sandbox, program, states, coverage=False, state_timeout_s=MUTANT_TIMEOUT_S)
-        return frozenset(
-            trial.order
-            for trial, output in zip(trials, run.outputs, strict=True)
-            if not same_output(trial.output, output, float_tolerance=self.settings.float_tolerance)
-        )
+        known = self.compared.setdefault(code, {})
+        for trial, output in zip(trials, run.outputs, strict=True):
+            known[trial.state] = same_output(
+                trial.output, output, float_tolerance=self.settings.float_tolerance
+            )
+        return frozenset(trial.order for trial in trials if not known[trial.state])
 
 
 def _repeated(kills: dict[str, frozenset[int]], settings: LocalBuilderSettings) -> dict[str, frozenset[int]]:

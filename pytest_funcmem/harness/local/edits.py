@@ -88,6 +88,8 @@ def change(state: InputState, slot: Slot, constants: Sequence[str], generator: r
     if not isinstance(tree, ast.Expr):
         return state
     places = _places(tree.value)
+    if not places and slot[0] == "receiver":
+        return state  # there is nothing in it to change, and another value would be no receiver
     if not places:
         return with_slot(state, slot, generator.choice([*constants, "None"]))
     node, put = generator.choice(places)

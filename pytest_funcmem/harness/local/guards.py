@@ -11,6 +11,8 @@ from pytest_funcmem.harness.local.literals import literals_in
 
 __all__ = ["Wish", "parameters_behind", "wishes"]
 
+_EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
@@ -38,45 +40,33 @@ def wishes(analysis: Analysis, missed: Iterable[int]) -> tuple[Wish, ...]:
     lines = set(missed)
     start = analysis.node.lineno
     found: dict[Wish, None] = {}
-    parents: list[tuple[ast.AST, tuple[ast.expr, ...]]] = [(analysis.node, ())]
-    while parents:
-        node, tests = parents.pop()
-        guard = _guard(node)
-        inner = (*tests, guard) if guard is not None else tests
-        if isinstance(node, ast.stmt) and node is not analysis.node and (node.lineno - start) in lines:
-            for test in reversed(tests):
-                found.setdefault(_wish(analysis, test, behind, start))
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
-                parents.append((child, inner))
-        _early_exits(analysis, node, lines, behind, start, found)
+    # Blocks still to be read, each with the conditions before it, outermost first.
+    blocks: list[tuple[list[ast.stmt], tuple[ast.expr, ...]]] = [(analysis.node.body, ())]
+    while blocks:
+        block, before = blocks.pop()
+        for statement in block:
+            if statement.lineno - start in lines:
+                for test in reversed(before):
+                    found.setdefault(_wish(analysis, test, behind, start))
+            guard = _guard(statement)
+            inner = before if guard is None else (*before, guard)
+            blocks.extend((part, inner) for part in _blocks(statement))
+            if isinstance(statement, ast.If) and isinstance(statement.body[-1], _EXITS):
+                # What follows ``if …: return`` is guarded by that condition, too.
+                before = inner
     return tuple(wish for wish in found if wish.names)
 
 
-def _early_exits(
-    analysis: Analysis,
-    node: ast.AST,
-    lines: set[int],
-    behind: dict[str, frozenset[str]],
-    start: int,
-    found: dict[Wish, None],
-) -> None:
-    """A statement after ``if …: return`` is guarded by that condition, too."""
-    for block in (getattr(node, "body", None), getattr(node, "orelse", None)):
-        if not isinstance(block, list):
-            continue
-        exits: list[ast.expr] = []
-        for statement in block:
-            if isinstance(statement, ast.stmt) and statement.lineno - start in lines:
-                for test in reversed(exits):
-                    found.setdefault(_wish(analysis, test, behind, start))
-            if isinstance(statement, ast.If) and isinstance(
-                statement.body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break
-            ):
-                exits.append(statement.test)
+def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [statement.body]
+    parts = [getattr(statement, name, None) for name in ("body", "orelse", "finalbody")]
+    parts += [handler.body for handler in getattr(statement, "handlers", [])]
+    parts += [case.body for case in getattr(statement, "cases", [])]
+    return [part for part in parts if part]
 
 
-def _guard(node: ast.AST) -> ast.expr | None:
+def _guard(node: ast.stmt) -> ast.expr | None:
     match node:
         case ast.If(test=test) | ast.While(test=test):
             return test

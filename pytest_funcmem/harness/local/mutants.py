@@ -46,12 +46,13 @@ class Mutant:
 
     Attributes:
         sort: What was changed: ``constant``, ``comparison``, ``branch``, ``operator``, ``boolean``, ``result``.
-        line: Line of the change in the original, relative to the signature's line.
+        lines: Lines of the changed statement in the original (of its head, if it has a body), relative to the
+            signature's line. Where none of them is executed, the mutant does what the original does.
         code: Signature and body.
     """
 
     sort: str
-    line: int
+    lines: frozenset[int]
     code: str
 
 
@@ -71,7 +72,7 @@ def make_mutants(function: SourceFunction, node: FunctionNode, *, limit: int) ->
         places = [places[number * len(places) // limit] for number in range(limit)]
     mutants: list[Mutant] = []
     seen: set[str] = set()
-    for sort, line, index, variant in places:
+    for sort, lines, index, variant in places:
         body = _mutated(node, index, variant)
         try:
             code = code_with_body(function, body)
@@ -79,23 +80,47 @@ def make_mutants(function: SourceFunction, node: FunctionNode, *, limit: int) ->
             continue
         if code not in seen:
             seen.add(code)
-            mutants.append(Mutant(sort=sort, line=line, code=code))
+            mutants.append(Mutant(sort=sort, lines=lines, code=code))
     return tuple(mutants)
 
 
-def _places(node: FunctionNode) -> Iterator[tuple[str, int, int, int]]:
-    """(sort, relative line, number of the node in a walk, variant) of every possible change, in source order."""
+def _places(node: FunctionNode) -> Iterator[tuple[str, frozenset[int], int, int]]:
+    """(sort, relative lines, number of the node in a walk, variant) of every possible change, in source order."""
     found: list[tuple[int, int, int, str, int]] = []
+    lines: dict[int, range] = {}
     skipped = _left_alone(node)
+    statements = _statement_lines(node)
     for index, item in enumerate(_walk(node)):
         if id(item) in skipped:
             continue
-        line = getattr(item, "lineno", node.lineno)
-        column = getattr(item, "col_offset", 0)
+        place = getattr(item, "lineno", node.lineno), getattr(item, "col_offset", 0)
         for variant, (sort, _) in enumerate(_variants(item)):
-            found.append((line, column, index, sort, variant))
-    for line, _, index, sort, variant in sorted(found):
-        yield sort, line - node.lineno, index, variant
+            found.append((*place, index, sort, variant))
+            lines[index] = statements[id(item)]
+    for _, _, index, sort, variant in sorted(found):
+        yield sort, frozenset(line - node.lineno for line in lines[index]), index, variant
+
+
+def _statement_lines(node: FunctionNode) -> dict[int, range]:
+    """For every node below a statement, the lines of the innermost statement around it, without its body."""
+    found: dict[int, range] = {}
+    stack: list[tuple[ast.AST, range]] = [(statement, _head_lines(statement)) for statement in node.body]
+    while stack:
+        item, lines = stack.pop()
+        if isinstance(item, ast.stmt):
+            lines = _head_lines(item)
+        found[id(item)] = lines
+        stack.extend((child, lines) for child in ast.iter_child_nodes(item))
+    return found
+
+
+def _head_lines(statement: ast.stmt) -> range:
+    body = getattr(statement, "body", None) or getattr(statement, "cases", None)
+    last = statement.end_lineno or statement.lineno
+    if isinstance(body, list) and body:
+        first = body[0].pattern if isinstance(body[0], ast.match_case) else body[0]
+        last = max(statement.lineno, min(last, first.lineno - 1))
+    return range(statement.lineno, last + 1)
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:

@@ -23,7 +23,7 @@ from pytest_funcmem.harness.outputs import output_digest, validity
 
 __all__ = ["Found", "Search", "Trial", "size_of"]
 
-_CHUNK = 30
+_CHUNK = 60
 _MAX_TIMEOUTS = 4
 _FEW = 5
 _SEARCH_TIMEOUT_S = 1.0
@@ -47,6 +47,11 @@ class Trial:
     lines: frozenset[int]
     problem: str
     digest: str
+
+    @property
+    def reached(self) -> frozenset[int]:
+        """Every line that was executed, the docstring's and the signature's included."""
+        return frozenset(self.output.lines)
 
     @property
     def raises(self) -> bool:
@@ -124,14 +129,14 @@ class Search:
         settings = self._settings
         for mode in self._plan.receivers:
             self._try(self._fresh(mode, settings.first_states, "first"))
-            if self._first is not None and not self._first.loaded:
+            if self._first is None or not self._first.loaded or self._hopeless():
                 break
             valid = sum(1 for trial in self._trials if not trial.problem)
             if valid >= settings.min_inputs and self._coverage() >= settings.min_coverage:
                 break
         idle = 0
         for number in range(settings.rounds):
-            if self._first is None or not self._first.loaded or idle == 2:
+            if self._first is None or not self._first.loaded or idle == 2 or self._hopeless():
                 break
             if not self._missed() and self._enough():
                 break
@@ -233,6 +238,11 @@ class Search:
 
     def _coverage(self) -> float:
         return len(self._reached) / len(self._executable) if self._executable else 0.0
+
+    def _hopeless(self) -> bool:
+        """Whether nearly all states fail for a name that is not there: other arguments will not bring it."""
+        lacking = [trial for trial in self._trials if trial.problem.startswith("scaffold: NameError")]
+        return len(lacking) * 10 >= len(self._trials) * 9
 
     def _enough(self) -> bool:
         valid = [trial for trial in self._trials if not trial.problem]

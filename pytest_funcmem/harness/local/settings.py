@@ -25,7 +25,7 @@ class LocalBuilderSettings(HarnessConditions):
     """
 
     budget_s: float = 60.0
-    first_states: int = 90
-    round_states: int = 50
+    first_states: int = 60
+    round_states: int = 40
     rounds: int = 4
-    pool: int = 40
+    pool: int = 32

@@ -145,7 +145,7 @@ def _states(plan: StatePlan, mode: ReceiverMode) -> SearchStrategy[InputState]:
             receiver = draw(made)
         elif mode == "bare":
             path = class_path(plan.analysis)
-            setup.append(f"{RECEIVER_VARIABLE} = object.__new__({path})")
+            setup.append(f"{RECEIVER_VARIABLE} = {path}.__new__({path})")
             for name, shape in plan.attributes:
                 setup.append(f"{RECEIVER_VARIABLE}.{name} = {draw(expressions.of(shape, sizes, 1))}")
             receiver = RECEIVER_VARIABLE

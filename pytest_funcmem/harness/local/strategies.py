@@ -128,6 +128,7 @@ class Expressions:
     def __init__(self, analysis: Analysis, pool: LiteralPool) -> None:
         self._analysis = analysis
         self._pool = pool
+        self._made: dict[tuple[Shape, tuple[tuple[str, int], ...], int], SearchStrategy[str]] = {}
 
     def of(self, shape: Shape, sizes: Mapping[str, int], depth: int = 0) -> SearchStrategy[str]:
         """Strategy of expressions.
@@ -137,6 +138,12 @@ class Expressions:
             sizes: Value of each extent symbol in this state.
             depth: Nesting so far.
         """
+        key = (shape, tuple(sizes.items()), depth)
+        if key not in self._made:
+            self._made[key] = self._strategy(shape, sizes, depth)
+        return self._made[key]
+
+    def _strategy(self, shape: Shape, sizes: Mapping[str, int], depth: int) -> SearchStrategy[str]:
         if depth > _MAX_DEPTH:
             return st.sampled_from(("None", "0", "''"))
         match shape.kind:
@@ -262,7 +269,7 @@ class Expressions:
     # -------------------------------------------------------------------------------------- containers
 
     def _list(self, shape: Shape, sizes: Mapping[str, int], depth: int) -> SearchStrategy[str]:
-        item_shape = shape.items[0]
+        item_shape = shape.items[0] if shape.items else Shape(kind="any")
         if shape.extent is not None and shape.extent in sizes:
             size = sizes[shape.extent]
             return self._items(item_shape, sizes, depth, size, size)
@@ -289,18 +296,20 @@ class Expressions:
     ) -> SearchStrategy[str]:
         item = self.of(shape, sizes, depth + 1)
         if inner is not None:
-            item = self._items(shape.items[0], sizes, depth + 1, inner, inner)
+            item = self._items(
+                shape.items[0] if shape.items else Shape(kind="int"), sizes, depth + 1, inner, inner
+            )
         return st.lists(item, min_size=low, max_size=high).map(lambda items: f"[{', '.join(items)}]")
 
     def _set(self, shape: Shape, sizes: Mapping[str, int], depth: int) -> SearchStrategy[str]:
-        item = self.of(shape.items[0], sizes, depth + 1)
+        item = self.of(shape.items[0] if shape.items else Shape(kind="str"), sizes, depth + 1)
         # One hashable element at most twice; an empty display would be a dictionary.
         return st.lists(item, max_size=4, unique=True).map(
             lambda items: f"{{{', '.join(items)}}}" if items else "set()"
         )
 
     def _dict(self, shape: Shape, sizes: Mapping[str, int], depth: int) -> SearchStrategy[str]:
-        key_shape, value_shape = shape.items
+        key_shape, value_shape = shape.items or (Shape(kind="str"), Shape(kind="any"))
         record = st.tuples(
             *(
                 st.tuples(st.just(key), st.integers(0, 9), self.of(inner, sizes, depth + 1))

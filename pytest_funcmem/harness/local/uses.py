@@ -16,10 +16,52 @@ from pytest_funcmem.harness.local.literals import constant_text, literals_in
 __all__ = ["read_uses"]
 
 _TEXT_KEEPERS = frozenset(
-    ["strip", "lstrip", "rstrip", "lower", "upper", "title", "capitalize", "casefold", "swapcase", "replace", "zfill", "ljust", "rjust", "center", "removeprefix", "removesuffix", "expandtabs", "translate", "format"]
+    [
+        "strip",
+        "lstrip",
+        "rstrip",
+        "lower",
+        "upper",
+        "title",
+        "capitalize",
+        "casefold",
+        "swapcase",
+        "replace",
+        "zfill",
+        "ljust",
+        "rjust",
+        "center",
+        "removeprefix",
+        "removesuffix",
+        "expandtabs",
+        "translate",
+        "format",
+    ]
 )
 _TEXT_METHODS = _TEXT_KEEPERS | frozenset(
-    ["split", "rsplit", "splitlines", "partition", "rpartition", "startswith", "endswith", "encode", "isdigit", "isalpha", "isalnum", "isnumeric", "isspace", "isupper", "islower", "isdecimal", "isidentifier", "istitle", "find", "rfind", "rindex"]
+    [
+        "split",
+        "rsplit",
+        "splitlines",
+        "partition",
+        "rpartition",
+        "startswith",
+        "endswith",
+        "encode",
+        "isdigit",
+        "isalpha",
+        "isalnum",
+        "isnumeric",
+        "isspace",
+        "isupper",
+        "islower",
+        "isdecimal",
+        "isidentifier",
+        "istitle",
+        "find",
+        "rfind",
+        "rindex",
+    ]
 )
 _METHOD_KINDS: dict[str, tuple[str, int]] = {
     **dict.fromkeys(_TEXT_METHODS, ("str", 3)),
@@ -79,7 +121,23 @@ _ARGUMENT_KINDS: dict[str, tuple[str, int]] = {
     "bytes.fromhex": ("str", 3),
 }
 _MATH_KIND = ("number", 3)
-_ITERATORS = frozenset(["list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "sum", "max", "min", "any", "all", "enumerate"])
+_ITERATORS = frozenset(
+    [
+        "list",
+        "tuple",
+        "set",
+        "frozenset",
+        "sorted",
+        "reversed",
+        "iter",
+        "sum",
+        "max",
+        "min",
+        "any",
+        "all",
+        "enumerate",
+    ]
+)
 _NUMERIC_ITERATORS = frozenset({"sum"})
 _TYPE_KINDS = {
     "str": "str", "int": "int", "float": "float", "bool": "bool", "bytes": "bytes", "list": "list",
@@ -413,7 +471,9 @@ class _Reader:
                 case ast.Constant(value=float()):
                     found.vote("number", 3)
                 case _ if not (isinstance(left, ast.Constant | ast.JoinedStr) and isinstance(op, ast.Mod)):
-                    if isinstance(op, ast.BitAnd | ast.BitOr | ast.BitXor | ast.LShift | ast.RShift) or isinstance(op, ast.Mod | ast.FloorDiv):
+                    if isinstance(
+                        op, ast.BitAnd | ast.BitOr | ast.BitXor | ast.LShift | ast.RShift
+                    ) or isinstance(op, ast.Mod | ast.FloorDiv):
                         found.vote("int", 2)
                     elif not isinstance(op, ast.Add):
                         found.vote("number", 2)
