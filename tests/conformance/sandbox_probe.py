@@ -1,7 +1,7 @@
 """A sandbox program whose payload names what it is to do; most of it is what hostile code would do."""
 
 # Run in isolation on plain paths; the loop variables are used before the loop goes on.
-# ruff: noqa: B023, PTH101, PTH102, PTH109, PTH118, PTH123, PTH208, SIM115
+# ruff: noqa: B023, PTH101, PTH102, PTH109, PTH115, PTH118, PTH123, PTH208, SIM115
 
 from __future__ import annotations
 
@@ -231,7 +231,8 @@ def processes(emit):
         if name.isdigit() and int(name) != os.getpid():
             with contextlib.suppress(OSError):
                 fields = read(f"/proc/{name}/status").split("\n")
-                found.append(next(line.split("\t")[1] for line in fields if line.startswith("Uid:")))
+                uid = next(line.split("\t")[1] for line in fields if line.startswith("Uid:"))
+                found.append([int(name), int(uid)])
     return found
 
 
@@ -242,7 +243,7 @@ def attack_others(emit):
         "kill": [attempt(lambda: os.kill(pid, signal.SIGKILL)) for pid in others if pid != 1],
         "memory": [attempt(lambda: bool(open(f"/proc/{pid}/mem", "r+b"))) for pid in others],
         "environment": [attempt(lambda: len(read(f"/proc/{pid}/environ"))) for pid in others],
-        "descriptors": [attempt(lambda: os.listdir(f"/proc/{pid}/fd")) for pid in others],
+        "descriptors": [attempt(lambda: os.readlink(f"/proc/{pid}/fd/0")) for pid in others],
         "ptrace": [libc.ptrace(16, pid, 0, 0) for pid in others],
     }
     with contextlib.suppress(ProcessLookupError, PermissionError):

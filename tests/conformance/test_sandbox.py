@@ -332,10 +332,9 @@ def test_space_and_inodes_are_limited(sandbox: WarmSandbox) -> None:
 
 
 def test_daemon_does_not_outlive_its_task(sandbox: WarmSandbox) -> None:
-    uid = answer(probe(sandbox, "state"))["uid"]
     assert answer(probe(sandbox, "leave_daemon")) == "left"
     others = answer(probe(sandbox, "processes"))
-    assert all(int(other) < uid or int(other) == 65534 for other in others), others
+    assert all(pid == 1 or uid == 0 for pid, uid in others), others  # none but the worker's own
 
 
 def test_child_that_holds_the_pipes_delays_nothing(sandbox: WarmSandbox) -> None:
@@ -361,7 +360,7 @@ def test_privileges_cannot_be_gained(sandbox: WarmSandbox) -> None:
     results = answer(probe(sandbox, "rise"))
     assert results.pop("su") != 0
     for what, became in results.items():
-        assert became in ("PermissionError", -1), what
+        assert became in ("PermissionError", "OSError", -1), what
     assert_next_is_honest(sandbox)
 
 
