@@ -47,7 +47,8 @@ PROGRAMS: Mapping[str, Path] = MappingProxyType(
 LOAD_TIMEOUT_S = 5.0
 """Seconds that all top-level statements of a file may take together."""
 
-_RECORD_BYTES = 16 * 1024 * 1024
+_RECORD_BYTES = 8 * 1024 * 1024
+_USUAL_RECORD_BYTES = 256 * 1024
 _TASK_OUTCOMES: Mapping[str, ExecutionOutcome] = MappingProxyType(
     {"timeout": "timeout", "memory": "memory", "signal": "signal", "refused": "refused", "ended": "missing"}
 )
@@ -173,7 +174,10 @@ def execute(
             f"Functions in {program.language} cannot be executed.", expected="one of " + ", ".join(PROGRAMS)
         )
     if limits is None:
-        limits = Limits(wall_s=LOAD_TIMEOUT_S + 1.0 + len(states) * (state_timeout_s + 0.1))
+        limits = Limits(
+            wall_s=LOAD_TIMEOUT_S + 1.0 + len(states) * (state_timeout_s + 0.1),
+            output_bytes=_RECORD_BYTES + len(states) * _USUAL_RECORD_BYTES,
+        )
     payload = {
         "text": program.text,
         "qualname": program.qualname,
@@ -183,7 +187,7 @@ def execute(
         "coverage": coverage,
         "state_timeout_s": state_timeout_s,
         "load_timeout_s": min(LOAD_TIMEOUT_S, limits.wall_s),
-        "record_bytes": max(4096, min(_RECORD_BYTES, limits.output_bytes // max(1, len(states)))),
+        "record_bytes": min(_RECORD_BYTES, limits.output_bytes // 2),
     }
     result = sandbox.run(
         SandboxTask(program=program.language, payload=json.dumps(payload).encode("ascii"), limits=limits)
@@ -210,7 +214,7 @@ def _read(result: SandboxResult, count: int) -> Execution:
             if isinstance(spent, float) and math.isfinite(spent) and spent >= 0:
                 seconds[index] = spent
     loaded = load is not None and load.get("loaded") is True
-    detail = f"loading did not end ({result.outcome})" if load is None else _short_text(load.get("detail"))
+    detail = _why_not_loaded(result) if load is None else _short_text(load.get("detail"))
     rest = OutputState(
         outcome=_TASK_OUTCOMES[result.outcome] if loaded else "unloadable",
         detail="" if loaded else detail,
@@ -224,6 +228,11 @@ def _read(result: SandboxResult, count: int) -> Execution:
         state_seconds=tuple(seconds.get(index, 0.0) for index in range(count)),
         sandbox_seconds=result.seconds,
     )
+
+
+def _why_not_loaded(result: SandboxResult) -> str:
+    said = result.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    return f"loading did not end ({result.outcome}){': ' + _short_text(said) if said else ''}"
 
 
 def _state_output(header: Mapping[str, Any], body: bytes) -> OutputState:

@@ -208,6 +208,12 @@ _MACHINERY = {"_asyncio", "_thread", "asyncio", "concurrent", "logging", "multip
 _MACHINERY |= {"_socket", "socket", "threading", "_io", "weakref", "subprocess"}
 
 
+def _shows_state(bases: tuple[type[Any], ...]) -> bool:
+    """Whether instances of a class keep what they hold in attributes that can be read without their help."""
+    members = [type.__dict__["__dict__"].__get__(base) for base in bases]
+    return any("__dict__" in names or "__slots__" in names for names in members)
+
+
 class _Entry:
     """A value with an identity that was met: its node, and its place in the table once it is needed twice."""
 
@@ -347,12 +353,22 @@ class _Encoder:
             return ["opaque", name]
         if unittest.mock.NonCallableMock in bases:
             return ["opaque", name]
-        return [
-            "object",
-            name,
-            self.attributes(value, bases, depth),
-            self.contents(value, kind, bases, depth),
-        ]
+        attributes = self.attributes(value, bases, depth)
+        contents = self.contents(value, kind, bases, depth)
+        if not attributes and contents is None and kind is not object and not _shows_state(bases):
+            return self.reduced(value, kind, name, depth)
+        return ["object", name, attributes, contents]
+
+    def reduced(self, value: Any, kind: type[Any], name: str, depth: int) -> Json:
+        """An instance of a class written in C that shows no attributes: what it would be copied by."""
+        try:
+            reduce: Any = kind.__reduce_ex__
+            parts = reduce(value, 2)
+        except Exception:  # it cannot be copied: its type is all there is to say
+            return ["opaque", name]
+        if type(parts) is not tuple:
+            return ["opaque", name]
+        return ["object", name, [], self.node(parts[1:3], depth + 1)]
 
     def attributes(self, value: Any, bases: tuple[type[Any], ...], depth: int) -> list[Json]:
         found = {}
@@ -406,8 +422,14 @@ class _Encoder:
         return None
 
 
-def encode(value: Any, nodes: int = VALUE_NODES) -> Json:
-    """The canonical encoding of a value; a digest of it where it has too many nodes."""
+def encode(value: Any, nodes: int = VALUE_NODES, hashed: int = HASHED_NODES) -> Json:
+    """The canonical encoding of a value; a digest of it where it has too many nodes.
+
+    Args:
+        value: Any value, hostile ones included.
+        nodes: Nodes up to which the encoding is kept whole.
+        hashed: Nodes up to which a digest tells it from others; beyond, it equals nothing.
+    """
     try:
         return _Encoder(nodes).run(value)
     except _TooLargeError:
@@ -415,7 +437,7 @@ def encode(value: Any, nodes: int = VALUE_NODES) -> Json:
     except Exception:  # a file's class can be so broken that reading it raises
         return ["opaque", "unreadable " + _class_name(type(value))]
     try:
-        text = json.dumps(_Encoder(HASHED_NODES).run(value))
+        text = json.dumps(_Encoder(hashed).run(value))
     except Exception:  # beyond all bounds: without a digest it equals nothing
         return ["cut", _class_name(type(value)), -1, "", ""]
     return ["cut", _class_name(type(value)), len(text), hashlib.sha256(text.encode()).hexdigest(), text[:200]]
@@ -434,6 +456,14 @@ def _is_plumbing(filename: str) -> bool:
     if filename.startswith(_STDLIB):
         return "-packages" + os.sep not in filename
     return filename.startswith("<frozen") or filename == _OWN_FILE
+
+
+def _encode_argument(value: Any) -> Json:
+    """The encoding of what a logged call takes or gives: asked for often, so that it must be cheap."""
+    found = encode(value, 500, 20_000)
+    if type(value) in (list, tuple, dict, set, frozenset) and found[0] == "cut" and not found[3]:
+        return ["cut", type(value).__name__, len(value), "unread", ""]
+    return found
 
 
 class World:
@@ -475,8 +505,8 @@ class World:
         """
         busy = getattr(self.local, "busy", False)
         quiet = busy or not (always or not _is_plumbing(sys._getframe(2).f_code.co_filename))
-        arguments = [encode(item, 500) for item in args]
-        keywords = {_writable(name): encode(item, 500) for name, item in sorted(kwargs.items())}
+        arguments = [_encode_argument(item) for item in args]
+        keywords = {_writable(name): _encode_argument(item) for name, item in sorted(kwargs.items())}
         key = json.dumps([path, quiet, arguments, keywords])
         ordinal = self.counts.get(key, 0)
         self.counts[key] = ordinal + 1
@@ -490,7 +520,7 @@ class World:
         self.local.busy = True
         try:
             result = answer(ordinal, _RealRandom(int.from_bytes(digest, "big")))
-            entry["answer"] = encode(result, 500)
+            entry["answer"] = _encode_argument(result)
             return result
         except BaseException as error:
             entry["answer"] = ["value", "raised", _class_name(type(error))]
@@ -1411,16 +1441,21 @@ class Streams:
 
     def clear(self) -> None:
         """Forget what was written so far."""
-        for wrapped, raw in zip(self.wrapped, self.raw):
-            wrapped.flush()
+        self._flush()
+        for raw in self.raw:
             raw.clear()
+
+    def _flush(self) -> None:
+        # The code may have put wrappers of its own around them, or closed them.
+        for stream in (sys.stdout, sys.stderr, *self.wrapped):
+            with contextlib.suppress(Exception):
+                stream.flush()
 
     def texts(self) -> list[str]:
         """What was written to standard output and to standard error."""
         found = []
-        for wrapped, raw, file in zip(self.wrapped, self.raw, self.files):
-            with contextlib.suppress(ValueError):  # the code may have closed it
-                wrapped.flush()
+        self._flush()
+        for raw, file in zip(self.raw, self.files):
             if os.fstat(file).st_size:
                 os.lseek(file, 0, os.SEEK_SET)
                 raw.write(os.read(file, STREAM_BYTES))

@@ -269,6 +269,16 @@ def test_streams_files_stdin_and_environment(call: Any) -> None:
     }
 
 
+def test_a_stream_that_the_file_wraps_is_still_read(call: Any) -> None:
+    text = """
+    import io, sys
+    sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding="latin-1")
+    def f():
+        print("plain")
+    """
+    assert call(text, "f").stdout == "plain\n"
+
+
 def test_nothing_of_one_state_reaches_the_next(run_states: Any) -> None:
     text = """
     import os

@@ -67,6 +67,7 @@ class Good:
         ("class A:\n    def f(self, a=Missing):\n        pass\n", "A.f", 2, "NameError: name 'Missing'"),
         ("def f(a=missing):\n    pass\n", "f", 1, "NameError: name 'missing'"),
         ("def outer():\n    def f():\n        pass\n", "f", 2, "defined inside a function"),
+        ("import os\nos._exit(3)\ndef f():\n    pass\n", "f", 3, "loading did not end (ended)"),
         ("while True:\n    pass\ndef f():\n    pass\n", "f", 3, "top-level statements took more than"),
     ],
 )

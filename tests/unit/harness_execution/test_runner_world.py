@@ -209,3 +209,16 @@ def test_passwords_are_read_from_standard_input(call: Any) -> None:
     text = "import getpass\ndef f():\n    return getpass.getpass('pw: ')\n"
     output = call(text, "f", stdin="secret\n")
     assert (output.value, output.stderr) == ("secret", "pw: ")
+
+
+def test_drawing_from_much_again_and_again_is_affordable(run_states: Any) -> None:
+    text = """
+    import random
+    words = [str(n) for n in range(50_000)]
+    def f():
+        return len({random.choice(words) for _ in range(50)})
+    """
+    execution = run_states(text, "f", InputState(), InputState())
+    assert execution.outputs[0].outcome == "returned"
+    assert execution.outputs[0].value > 40
+    assert same_output(*execution.outputs, float_tolerance=0)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import array
 import collections
 import datetime
 import decimal
+import functools
+import io
+import itertools
 import json
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -148,6 +153,16 @@ def test_whatever_comes_back_is_judged_without_a_crash(a: Any, b: Any) -> None:
         (collections.deque([1]), collections.deque([1], 3), 0.0, False),
         (range(3), range(0, 3, 1), 0.0, True),
         (len, print, 0.0, False),
+        (itertools.count(3), itertools.count(3), 0.0, True),
+        (itertools.count(3), itertools.count(4), 0.0, False),
+        (array.array("i", [1]), array.array("i", [1]), 0.0, True),
+        (array.array("i", [1]), array.array("h", [1]), 0.0, False),
+        (functools.partial(int, base=2), functools.partial(int, base=3), 0.0, False),
+        (collections.defaultdict(list), collections.defaultdict(int), 0.0, False),
+        (re.compile("a"), re.compile("a", re.IGNORECASE), 0.0, False),
+        (io.StringIO("a"), io.StringIO("b"), 0.0, False),
+        (object(), object(), 0.0, True),
+        (slice(1), slice(2), 0.0, False),
     ],
     ids=lambda value: type(value).__name__,
 )
