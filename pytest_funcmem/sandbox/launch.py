@@ -89,7 +89,13 @@ def program_sources(programs: Mapping[str, Path]) -> dict[str, str]:
 
 
 def worker_config(
-    *, mode: str, first_uid: int, uids: int, alias: bool = False, count_processes: bool = True
+    *,
+    mode: str,
+    first_uid: int,
+    uids: int,
+    alias: bool = False,
+    count_processes: bool = True,
+    watch_memory: bool = False,
 ) -> dict[str, object]:
     """Settings of the worker.
 
@@ -99,6 +105,7 @@ def worker_config(
         uids: Size of that range.
         alias: Whether only one user exists, which candidates see under the numbers of the range.
         count_processes: Whether the kernel can count the processes of a candidate alone.
+        watch_memory: Whether the supervisor has to watch the memory of a task, since no control group does.
     """
     return {
         "mode": mode,
@@ -106,6 +113,7 @@ def worker_config(
         "uids": uids,
         "alias": alias,
         "count_processes": count_processes,
+        "watch_memory": watch_memory,
     }
 
 

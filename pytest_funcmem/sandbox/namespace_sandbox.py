@@ -105,7 +105,7 @@ class NamespaceSandbox(WarmSandbox):
 
     def identity(self) -> Mapping[str, Json]:
         """Engine, interpreter and kernel, for the manifest."""
-        limits = "cgroup" if self._means is not None and self._means.groups is not None else "rlimit"
+        limits = "cgroup" if self._means is not None and self._means.groups is not None else "watched"
         return {**super().identity(), "memory_limit": limits}
 
     def _prepare(self) -> None:
@@ -113,7 +113,7 @@ class NamespaceSandbox(WarmSandbox):
         self._means = means
         lacks = ["the host's system libraries are visible, read-only"]
         if means.groups is None:
-            lacks.append("memory is limited for each process, not for a task's processes together")
+            lacks.append("memory of a task is watched every 50 ms rather than limited by the kernel")
         if not means.counts:
             lacks.append("the number of processes is not limited")
         notice = (
@@ -162,6 +162,7 @@ class _NamespaceWorker:
                     uids=40_000,
                     alias=not means.as_root,
                     count_processes=means.counts,
+                    watch_memory=means.groups is None,
                 ),
                 root=private_root(as_root=means.as_root),
             )

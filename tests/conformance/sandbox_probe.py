@@ -303,3 +303,9 @@ def pool(emit):
 
     with multiprocessing.get_context("fork").Pool(2) as workers:
         return workers.map(abs, [-1, -2, 3])
+
+
+def eat_hidden_memory(emit, *, processes):
+    """In files that no process maps."""
+    emit(b"before")
+    return attempt(lambda: os.memfd_create("hidden"))

@@ -19,6 +19,7 @@ import pytest
 
 from pytest_funcmem.core.errors import SandboxError, SandboxUnavailableError, UsageError
 from pytest_funcmem.core.protocols import Limits, SandboxResult, SandboxTask
+from pytest_funcmem.sandbox import namespace_sandbox
 from pytest_funcmem.sandbox.choice import open_sandbox
 from pytest_funcmem.sandbox.pool import WarmSandbox
 
@@ -221,8 +222,6 @@ def test_memory_of_one_process(sandbox: WarmSandbox, do: str) -> None:
 
 
 def test_memory_of_all_processes_together(sandbox: WarmSandbox) -> None:
-    if sandbox.identity().get("memory_limit") == "rlimit":
-        pytest.skip("no control groups here: each process is limited for itself")
     result = probe(sandbox, "eat_shared_memory", processes=3)
     assert result.outcome in ("memory", "timeout")
     assert result.records == (b"before",)
@@ -487,6 +486,7 @@ OWNER = """
 import sys, threading
 from pathlib import Path
 from pytest_funcmem.core.protocols import Limits, SandboxTask
+from pytest_funcmem.sandbox import namespace_sandbox
 from pytest_funcmem.sandbox.choice import open_sandbox
 sandbox = open_sandbox(sys.argv[1], programs={"probe": Path(sys.argv[2])}, workers=1)
 print("open", flush=True)
@@ -594,3 +594,17 @@ def test_task_that_cannot_be_set_up_is_no_outcome(fresh: WarmSandbox) -> None:
     task = SandboxTask(command=("true",), files={"a": b"", "a/b": b"under a file"})
     with pytest.raises(SandboxError, match="not set up"):
         fresh.run(task)
+
+
+@pytest.mark.parametrize("do", ["eat_memory", "eat_shared_memory", "eat_hidden_memory"])
+def test_memory_without_control_groups(do: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(namespace_sandbox, "find_parent", lambda: None)
+    with open_or_skip("namespace", workers=1) as sandbox:
+        assert sandbox.identity()["memory_limit"] == "watched"
+        arguments = {} if do == "eat_memory" else {"processes": 3}
+        result = probe(sandbox, do, **arguments)
+        if do == "eat_hidden_memory":
+            assert answer(result) == "PermissionError"
+        else:
+            assert (result.outcome, result.records) == ("memory", (b"before",))
+        assert_next_is_honest(sandbox)

@@ -107,7 +107,7 @@ def run(spawn: dict[str, Any], programs: dict[str, ModuleType]) -> None:
     """Confine this process and run its request; never returns.
 
     Args:
-        spawn: ``uid``, ``limits`` and whether the uid is an ``alias``.
+        spawn: ``uid``, ``limits``, and of the worker's settings those that concern a candidate.
         programs: The loaded programs by name.
     """
     status = 125
@@ -125,7 +125,7 @@ def run(spawn: dict[str, Any], programs: dict[str, ModuleType]) -> None:
         linux.drop_capabilities()
         linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
         linux.prctl(linux.PR_SET_DUMPABLE, 1)  # or its own /proc/self would belong to root
-        syscalls.refuse_dangerous()
+        syscalls.refuse_dangerous(hidden_memory=spawn["watch_memory"])
         os.umask(0o022)
         os.chdir(WORK)
         os.environ.clear()

@@ -24,6 +24,7 @@ _HOST_OUT = 1
 _NUMBER = struct.Struct(">i")
 _CHUNK = 65_536
 _DEATH_GRACE_S = 10.0
+_MEMORY_PERIOD_S = 0.05
 _OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 
 
@@ -71,7 +72,8 @@ class Supervisor:
         self._config = config
         self._count = 0
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        if os.fork() == 0:
+        self._zygote = os.fork()
+        if self._zygote == 0:
             self._control.close()
             null = os.open("/dev/null", os.O_RDWR)
             os.dup2(null, _HOST_IN)
@@ -104,7 +106,7 @@ class Supervisor:
             socket.send_fds(self._control, [spawn], exchange.theirs)
             exchange.close_theirs()
             victim = self._answer()
-            stopped, status = self._watch(exchange, start + limits["wall_s"])
+            stopped, status = self._watch(exchange, start + limits["wall_s"], limits["memory_mib"])
             if apart:
                 if status is None:
                     _kill(victim)
@@ -123,18 +125,23 @@ class Supervisor:
         end.update(seconds=seconds, leftovers=[str(path)[:200] for path in leftovers[:20]])
         framing.write_frame(_HOST_OUT, framing.END, json.dumps(end).encode())
 
-    def _watch(self, exchange: _Exchange, deadline: float) -> tuple[str | None, int | None]:
+    def _watch(self, exchange: _Exchange, deadline: float, memory_mib: int) -> tuple[str | None, int | None]:
         """Move bytes until the candidate ends or must be stopped: (why stopped, wait status)."""
+        look = time.monotonic() + _MEMORY_PERIOD_S if self._config["watch_memory"] else deadline
         control = self._control.fileno()
         poll = exchange.poll
         poll.register(control, select.POLLIN)
         poll.register(_HOST_IN, 0)  # hang-up only: the host sends nothing while a task runs
         try:
             while True:
-                left = deadline - time.monotonic()
-                if left <= 0:
+                now = time.monotonic()
+                if now >= deadline:
                     return "timeout", None
-                for fd, event in poll.poll(left * 1000 + 1):
+                if now >= look:
+                    if self._memory_in_use() > memory_mib * 1024:
+                        return "memory", None
+                    look = time.monotonic() + _MEMORY_PERIOD_S
+                for fd, event in poll.poll((min(look, deadline) - now) * 1000 + 1):
                     if fd == control:
                         return None, self._answer()
                     if fd == _HOST_IN:
@@ -146,6 +153,19 @@ class Supervisor:
         finally:
             poll.unregister(control)
             poll.unregister(_HOST_IN)
+
+    def _memory_in_use(self) -> int:
+        """Memory of all processes of the candidate, in KiB, shared pages counted once."""
+        total = 0
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit() or int(entry) in (os.getpid(), self._zygote):
+                continue
+            try:
+                with open(f"/proc/{entry}/smaps_rollup", encoding="ascii") as file:
+                    total += next((int(line.split()[1]) for line in file if line.startswith("Pss:")), 0)
+            except (OSError, ValueError):
+                continue  # it has ended meanwhile
+        return total
 
     def _answer(self) -> int:
         self._control.settimeout(_DEATH_GRACE_S)

@@ -143,6 +143,7 @@ _FORBIDDEN_EVERYWHERE = {
 
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
+_MEMFD_CREATE = {"x86_64": 319, "aarch64": 279}
 _SOCKET = {"x86_64": 41, "aarch64": 198}
 _SOCKET_FAMILIES = (1, 2, 10, 16)  # unix, IPv4, IPv6, netlink; not vsock, which no namespace holds in
 _NEW_NAMESPACES = 0x7E02_0080
@@ -158,8 +159,13 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
 
 
-def build_filter(machine: str) -> bytes | None:
-    """Assemble the filter for a machine; None where its call numbers are not known here."""
+def build_filter(machine: str, *, hidden_memory: bool = False) -> bytes | None:
+    """Assemble the filter for a machine; None where its call numbers are not known here.
+
+    Args:
+        machine: As ``uname`` names it.
+        hidden_memory: Whether to refuse memory that is in no process' map, for who watches the maps.
+    """
     if machine not in _ARCHITECTURES:
         return None
     code = [
@@ -174,6 +180,8 @@ def build_filter(machine: str) -> bytes | None:
         code += _verdict(number, _KILL)
     for number in [*_FORBIDDEN[machine].values(), *_FORBIDDEN_EVERYWHERE.values()]:
         code += _verdict(number, _FAIL | errno.EPERM)
+    if hidden_memory:
+        code += _verdict(_MEMFD_CREATE[machine], _FAIL | errno.EPERM)
     # Its flags are behind a pointer that a filter cannot follow; libraries fall back to clone.
     code += _verdict(_CLONE3, _FAIL | errno.ENOSYS)
     code += [
@@ -203,16 +211,20 @@ def _verdict(number: int, action: int) -> list[bytes]:
     return [_instruction(_JUMP_EQUAL, number, 0, 1), _instruction(_RETURN, action)]
 
 
-_filter = build_filter(os.uname().machine)
+_filters = {hidden: build_filter(os.uname().machine, hidden_memory=hidden) for hidden in (False, True)}
 
 
-def refuse_dangerous() -> None:
+def refuse_dangerous(*, hidden_memory: bool) -> None:
     """Install the filter; it holds for every process that this one starts and cannot be taken off.
 
     Needs "no new privileges" to be set. Does nothing on a machine whose call numbers are not known.
+
+    Args:
+        hidden_memory: See ``build_filter``.
     """
-    if _filter is None:
+    code = _filters[hidden_memory]
+    if code is None:
         return
-    buffer = ctypes.create_string_buffer(_filter, len(_filter))
-    program = _Program(len(_filter) // 8, ctypes.addressof(buffer))
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = _Program(len(code) // 8, ctypes.addressof(buffer))
     linux.prctl(linux.PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_void_p(ctypes.addressof(program)))
