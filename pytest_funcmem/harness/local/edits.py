@@ -18,7 +18,7 @@ from pytest_funcmem.harness.local.strategies import near_numbers
 __all__ = ["Slot", "change", "slots_of", "with_slot"]
 
 Slot = tuple[str, int]
-"""Which expression of a state: ``("argument", n)``, ``("keyword", n)``, ``("receiver", 0)`` or ``("setup", n)``."""
+"""An expression of a state: ``("argument", n)``, ``("keyword", n)``, ``("receiver", 0)`` or ``("setup", n)``."""
 
 _EMPTY = {ast.List: "[]", ast.Dict: "{}", ast.Tuple: "()", ast.Set: "set()"}
 
@@ -163,7 +163,7 @@ def _changed_sequence(
     if choice == 1:
         changed = items[:place] + items[place + 1 :]
     elif choice == 2:
-        changed = items[:place] + [items[place]] + items[place:]
+        changed = [*items[:place], items[place], *items[place:]]
     elif choice == 3:
         changed = items[::-1]
     else:

@@ -45,7 +45,8 @@ class Mutant:
     """One changed original.
 
     Attributes:
-        sort: What was changed: ``constant``, ``comparison``, ``branch``, ``operator``, ``boolean``, ``result``.
+        sort: What was changed: ``constant``, ``comparison``, ``branch``, ``operator``, ``boolean`` or
+            ``result``.
         lines: Lines of the changed statement in the original (of its head, if it has a body), relative to the
             signature's line. Where none of them is executed, the mutant does what the original does.
         code: Signature and body.
@@ -85,7 +86,7 @@ def make_mutants(function: SourceFunction, node: FunctionNode, *, limit: int) ->
 
 
 def _places(node: FunctionNode) -> Iterator[tuple[str, frozenset[int], int, int]]:
-    """(sort, relative lines, number of the node in a walk, variant) of every possible change, in source order."""
+    """(sort, relative lines, number of the node in a walk, variant) of every change, in source order."""
     found: list[tuple[int, int, int, str, int]] = []
     lines: dict[int, range] = {}
     skipped = _left_alone(node)

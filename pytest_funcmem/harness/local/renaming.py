@@ -19,8 +19,8 @@ _NAME_READERS = frozenset(
 def renamed_code(function: SourceFunction, node: FunctionNode) -> str | None:
     """Rename the true local variables of a function.
 
-    Parameters, names shared with nested functions' parameters, imports, definitions, globals and nonlocals keep
-    their names.
+    Parameters, names shared with nested functions' parameters, imports, definitions, globals and nonlocals
+    keep their names.
 
     Returns:
         Signature and body; None where there is no such name, where the function looks its own names up

@@ -1,8 +1,8 @@
 """Names of the standard library that a file takes for granted: cut files often lack their imports.
 
-The table is closed. A name is brought in only where the original, or something of its file that it uses, reads
-it and nothing in the file defines it; names that nothing uses stay undefined, so that a candidate which invents
-an import of its own fails as it would in the file.
+The table is closed. A name is brought in only where the original, or something of its file that it uses,
+reads it and nothing in the file defines it; names that nothing uses stay undefined, so that a candidate which
+invents an import of its own fails as it would in the file.
 """
 
 from __future__ import annotations
@@ -14,10 +14,15 @@ from pytest_funcmem.harness.local.analysis import Analysis
 
 __all__ = ["WELL_KNOWN_NAMES", "scaffold_for"]
 
+
+def _words(*texts: str) -> tuple[str, ...]:
+    return tuple(word for text in texts for word in text.split())
+
+
 _FROM = {
     "typing": "Any AnyStr Awaitable Callable ClassVar Collection Coroutine DefaultDict Deque Dict Final FrozenSet "
-              "Generator Generic Hashable Iterable Iterator List Literal Mapping MutableMapping NamedTuple NoReturn "
-              "Optional Sequence Set Text Tuple Type TypedDict TypeVar Union cast overload",
+    "Generator Generic Hashable Iterable Iterator List Literal Mapping MutableMapping NamedTuple NoReturn "
+    "Optional Sequence Set Text Tuple Type TypedDict TypeVar Union cast overload",
     "collections": "Counter OrderedDict defaultdict deque namedtuple",
     "dataclasses": "asdict dataclass field",
     "enum": "Enum IntEnum",
@@ -33,55 +38,13 @@ _FROM = {
     "math": "ceil sqrt",
     "urllib.parse": "parse_qs quote unquote urlencode urljoin urlparse",
     "heapq": "heappop heappush",
-}  # fmt: skip
-_MODULES = [
-    "abc",
-    "argparse",
-    "base64",
-    "binascii",
-    "bisect",
-    "calendar",
-    "collections",
-    "contextlib",
-    "copy",
-    "csv",
-    "datetime",
-    "decimal",
-    "enum",
-    "functools",
-    "hashlib",
-    "heapq",
-    "hmac",
-    "html",
-    "io",
-    "itertools",
-    "json",
-    "logging",
-    "math",
-    "operator",
-    "os",
-    "pathlib",
-    "random",
-    "re",
-    "secrets",
-    "shlex",
-    "shutil",
-    "statistics",
-    "string",
-    "struct",
-    "sys",
-    "tempfile",
-    "textwrap",
-    "time",
-    "traceback",
-    "types",
-    "typing",
-    "unicodedata",
-    "urllib",
-    "uuid",
-    "warnings",
+}
+_MODULES = _words(
+    "abc argparse base64 binascii bisect calendar collections contextlib copy csv datetime decimal enum functools",
+    "hashlib heapq hmac html io itertools json logging math operator os pathlib random re secrets shlex shutil",
+    "statistics string struct sys tempfile textwrap time traceback types typing unicodedata urllib uuid warnings",
     "zlib",
-]
+)
 
 WELL_KNOWN_NAMES: dict[str, str] = {
     **{module: f"import {module}" for module in _MODULES},

@@ -1,7 +1,7 @@
 """Searches for input states that run validly and reach the lines of the original.
 
-A first batch comes from the strategies; rounds follow that turn the conditions before missed lines. The search
-is bounded by counts and driven by one seed: the clock can end it, never bend it.
+A first batch comes from the strategies; rounds follow that turn the conditions before missed lines. The
+search is bounded by counts and driven by one seed: the clock can end it, never bend it.
 """
 
 from __future__ import annotations
@@ -136,7 +136,9 @@ class Search:
                 break
         idle = 0
         for number in range(settings.rounds):
-            if self._first is None or not self._first.loaded or idle == 2 or self._hopeless():
+            # Where nothing ran validly, changes of what did not are a poor guide.
+            patience = 2 if any(not trial.problem for trial in self._trials) else 1
+            if self._first is None or not self._first.loaded or idle == patience or self._hopeless():
                 break
             if not self._missed() and self._enough():
                 break

@@ -12,6 +12,14 @@ from dataclasses import dataclass, replace
 from pytest_funcmem.harness.local.analysis import Analysis, dotted_name
 from pytest_funcmem.harness.local.evidence import Evidence
 from pytest_funcmem.harness.local.literals import constant_text
+from pytest_funcmem.harness.local.vocabulary import (
+    DICT_HINTS,
+    FLAVOURS,
+    LIST_HINTS,
+    NAME_KINDS,
+    PLAIN_HINTS,
+    SET_HINTS,
+)
 
 __all__ = ["Shape", "shape_of"]
 
@@ -41,54 +49,6 @@ class Shape:
     formats: tuple[tuple[str, str], ...] = ()
     name: str = ""
     extent: str | None = None
-
-
-_PLAIN_HINTS = {
-    "int": "int", "float": "float", "complex": "complex", "str": "str", "bytes": "bytes", "bytearray": "bytes",
-    "bool": "bool", "None": "none", "object": "any", "Any": "any", "datetime": "datetime", "date": "date",
-    "time": "time", "timedelta": "timedelta", "Decimal": "decimal", "Fraction": "fraction", "Path": "path",
-    "PurePath": "path", "PosixPath": "path", "UUID": "uuid", "Number": "number", "Real": "number", "AnyStr": "str",
-    "Text": "str", "LiteralString": "str", "TextIO": "file", "IO": "file", "StringIO": "file", "Pattern": "pattern",
-    "Exception": "exception", "BaseException": "exception", "Hashable": "str", "Sized": "list", "SupportsFloat": "float",
-}  # fmt: skip
-_LIST_HINTS = frozenset(["list", "List", "Sequence", "MutableSequence", "Iterable", "Iterator", "Collection", "Container", "Generator", "deque", "Deque"])  # fmt: skip
-_SET_HINTS = frozenset(["set", "Set", "MutableSet", "AbstractSet", "frozenset", "FrozenSet"])
-_DICT_HINTS = frozenset(
-    ["dict", "Dict", "Mapping", "MutableMapping", "DefaultDict", "defaultdict", "OrderedDict", "Counter"]
-)
-
-_NAME_KINDS: tuple[tuple[str, str], ...] = (
-    (r"(^|_)(grid|board|matrix|maze|image)$", "grid"),
-    (r"^(is|has|use|should|enable|include|allow|with|no|do)_|(^|_)(flag|verbose|debug|strict|force|recursive)$", "bool"),
-    (r"(^|_)(dict|mapping|map|config|cfg|options|params|kwargs|headers|settings|payload|record|meta|metadata|json"
-     r"|info|context|env|attrs|properties)$", "dict"),
-    (r"(^|_)(items|values|lines|words|numbers|nums|list|lst|arr|array|rows|elements|points|names|ids|keys|tokens|args"
-     r"|files|strings|prices|scores|weights|edges|nodes|vals|seq|sequence|records|entries|results|intervals)$", "list"),
-    (r"(^|_)(callback|func|fn|function|predicate|handler|key_func)$", "callable"),
-    (r"(^|_)(datetime|timestamp|dt)$", "datetime"),
-    (r"(^|_)(date|day_of)$", "date"),
-    (r"(^|_)(price|rate|ratio|weight|score|threshold|alpha|beta|temperature|temp|percent|percentage|factor|amount|lat"
-     r"|lon|lng|radius|distance|speed|income|salary|balance|volume|probability|tolerance|eps)$", "float"),
-    (r"(^|_)(count|num|n|m|size|length|len|width|height|index|idx|i|j|k|x|y|z|a|b|limit|max|min|level|depth|port|age"
-     r"|year|month|day|hour|hours|minute|minutes|seconds|number|offset|start|end|stop|step|id|cols|columns|total"
-     r"|page|low|high|left|right|target|quantity|capacity|steps|retries|timeout|value|val)$", "int"),
-    (r"(^|_)(name|title|label|text|msg|message|word|sentence|line|url|uri|path|filename|file|key|prefix|suffix|token"
-     r"|content|code|s|string|str|char|delimiter|sep|separator|email|lang|language|city|country|password|user|username"
-     r"|query|pattern|expr|expression|type|mode|status|command|cmd|tag|format|fmt|address|phone|input)$", "str"),
-    (r"(^|_)data$", "list"),
-)  # fmt: skip
-_FLAVOURS: tuple[tuple[str, str], ...] = (
-    (r"(^|_)(url|uri|link|endpoint)$", "url"),
-    (r"(^|_)(email|mail)$", "email"),
-    (r"(^|_)(path|file|filename|filepath|dir|directory)$", "path"),
-    (r"(^|_)(date|day)(_str|_string)?$", "date"),
-    (r"(^|_)(time|timestamp|datetime)(_str|_string)?$", "time"),
-    (r"(^|_)(sentence|text|content|message|msg|paragraph|description|body|document|line)$", "sentence"),
-    (r"(^|_)(phone|digits|number)(_number|_str)?$", "digits"),
-    (r"(^|_)json(_str|_string|_data|_text)?$", "json"),
-    (r"(^|_)(version)$", "version"),
-    (r"(^|_)(ip|host|hostname|ip_address)$", "ip"),
-)
 
 
 def shape_of(
@@ -154,20 +114,19 @@ def _named(analysis: Analysis, name: str, dotted: str, evidence: Evidence, nesti
         alias = _from_hint(analysis, name, definition, evidence, nesting + 1)
         if alias is not None:
             return alias
-    if short in _PLAIN_HINTS:
-        return _enrich(Shape(kind=_PLAIN_HINTS[short]), name, evidence)
-    if short in _LIST_HINTS or short in _SET_HINTS or short in _DICT_HINTS or short in ("tuple", "Tuple"):
-        found = _from_evidence(analysis, name, None, evidence, nesting, forced=_container(short))
-        return found
+    if short in PLAIN_HINTS:
+        return _enrich(Shape(kind=PLAIN_HINTS[short]), name, evidence)
+    if short in LIST_HINTS or short in SET_HINTS or short in DICT_HINTS or short in ("tuple", "Tuple"):
+        return _from_evidence(analysis, name, None, evidence, nesting, forced=_container(short))
     if short in ("Callable", "function"):
         return Shape(kind="callable")
     return None
 
 
 def _container(short: str) -> str:
-    if short in _DICT_HINTS:
+    if short in DICT_HINTS:
         return "dict"
-    if short in _SET_HINTS:
+    if short in SET_HINTS:
         return "set"
     return "tuple" if short in ("tuple", "Tuple") else "list"
 
@@ -190,11 +149,11 @@ def _generic(
     if short in ("Type", "type"):
         return Shape(kind="type", name=dotted_name(parts[0]))
     inner = evidence.element or Evidence(depth=evidence.depth + 1)
-    if short in _LIST_HINTS or short in _SET_HINTS:
+    if short in LIST_HINTS or short in SET_HINTS:
         item = _inside(analysis, _singular(name), parts[0], inner, nesting)
-        shape = Shape(kind="set" if short in _SET_HINTS else "list", items=(item,))
+        shape = Shape(kind="set" if short in SET_HINTS else "list", items=(item,))
         return _sized(shape, evidence)
-    if short in _DICT_HINTS:
+    if short in DICT_HINTS:
         if len(parts) < 2:
             parts = [parts[0], ast.Name(id="int", ctx=ast.Load())]
         key = _inside(analysis, "key", parts[0], evidence.key or Evidence(), nesting)
@@ -297,7 +256,7 @@ def _voted(kind: str) -> Evidence:
 
 def _kind(name: str, default: ast.expr | None, evidence: Evidence) -> str:
     votes = evidence.kinds.copy()
-    by_name = next((kind for pattern, kind in _NAME_KINDS if re.search(pattern, name.lower())), None)
+    by_name = next((kind for pattern, kind in NAME_KINDS if re.search(pattern, name.lower())), None)
     match default:
         case ast.Constant(value=bool()):
             votes["bool"] += 4
@@ -339,7 +298,7 @@ def _kind(name: str, default: ast.expr | None, evidence: Evidence) -> str:
 
 
 def _enrich(shape: Shape, name: str, evidence: Evidence) -> Shape:
-    flavour = next((found for pattern, found in _FLAVOURS if re.search(pattern, name.lower())), "")
+    flavour = next((found for pattern, found in FLAVOURS if re.search(pattern, name.lower())), "")
     return replace(
         shape,
         constants=tuple(evidence.constants),

@@ -13,82 +13,22 @@ from pytest_funcmem.harness.local.analysis import Analysis
 from pytest_funcmem.harness.local.construction import class_shape
 from pytest_funcmem.harness.local.literals import LiteralPool
 from pytest_funcmem.harness.local.shapes import Shape
+from pytest_funcmem.harness.local.vocabulary import (
+    CALLABLES,
+    DATE_SAMPLES,
+    DATETIMES,
+    EDGE_TEXTS,
+    FLAVOURED,
+    FLOATS,
+    PATTERN_SAMPLES,
+    SENTENCES,
+    WORDS,
+)
 
 __all__ = ["Expressions", "near_numbers"]
 
 _MAX_DEPTH = 4
 _MAX_ITEMS = 5
-_WORDS = (
-    "alpha",
-    "beta",
-    "gamma",
-    "delta",
-    "apple",
-    "Bob",
-    "x",
-    "ab",
-    "Hello",
-    "test",
-    "foo_bar",
-    "Zed9",
-    "a",
-    "b",
-)
-_SENTENCES = (
-    "the quick brown fox", "Hello World", "hello world hello", "a b c", "one, two, three", "Line one\nLine two",
-    "It costs 42 dollars.", "racecar", "To be or not to be", "3 4 5",
-)  # fmt: skip
-_EDGE_TEXTS = (
-    "",
-    " ",
-    "0",
-    "12",
-    "-7",
-    "3.5",
-    "A",
-    "abc123",
-    "Mixed Case",
-    "trailing ",
-    "a,b,c",
-    "key=value",
-    "x.y",
-)
-_FLAVOURED: dict[str, tuple[str, ...]] = {
-    "url": ("http://example.com", "https://example.org/path/page?x=1&y=2", "https://user@host.net:8080/a/b#frag",
-            "ftp://files.example.com/x.txt", "example.com", "https://example.com/index.html"),
-    "email": ("user@example.com", "first.last@sub.domain.org", "no-at-sign", "a@b", "name+tag@mail.co.uk", "@x.com"),
-    "path": ("data.txt", "/tmp/file.csv", "dir/sub/name.tar.gz", "no_extension", "../up.py", "a/b/c.json", ".hidden"),
-    "date": ("2024-01-31", "2023-12-25", "2024-02-29", "1999-07-04", "31/12/2020", "not-a-date", "2024-13-01"),
-    "time": ("2024-01-31T12:30:45", "2023-06-01 08:00:00", "12:30:45", "23:59", "07:05", "99:99"),
-    "sentence": _SENTENCES,
-    "digits": ("123", "0", "4111111111111111", "555-1234", "+1 555 123 4567", "007", "98765"),
-    "json": ('{"a": 1, "b": [2, 3]}', "[]", "{}", '{"name": "Ann", "age": 30}', "not json", '[1, 2, {"x": null}]'),
-    "version": ("1.2.3", "0.9", "2.0.0rc1", "10.11.12", "v1.4", "1"),
-    "ip": ("192.168.0.1", "10.0.0.255", "256.1.1.1", "localhost", "127.0.0.1", "1.2.3"),
-}  # fmt: skip
-_CALLABLES = ("lambda *a, **k: None", "lambda *a: a[0] if a else 0", "lambda *a: True", "lambda *a: False",
-              "lambda *a: len(a)", "str", "bool")  # fmt: skip
-_FLOATS = (
-    "0.0",
-    "0.5",
-    "1.0",
-    "2.5",
-    "10.0",
-    "99.99",
-    "-1.0",
-    "-2.5",
-    "100.0",
-    "1500.0",
-    "0.01",
-    "3.25",
-    "42.0",
-)
-_DATETIMES = ((2024, 1, 31, 12, 30, 45), (2023, 12, 25, 0, 0, 0), (2024, 2, 29, 23, 59, 59), (2000, 7, 4, 8, 5, 0),
-              (2021, 3, 14, 15, 9, 26), (1999, 12, 31, 6, 0, 0))  # fmt: skip
-_PATTERN_SAMPLES: tuple[tuple[str, str], ...] = (
-    (r"\d", "7"), (r"\w", "a"), (r"\s", " "), (r"\b", ""), (r"\S", "x"), (r"\D", "d"), (r"\W", "-"), (r"\.", "."),
-    (r"\Z", ""), (r"\A", ""), (r"\n", "\n"), (r"\t", "\t"),
-)  # fmt: skip
 
 
 def near_numbers(texts: Sequence[str], *, whole: bool) -> tuple[str, ...]:
@@ -185,7 +125,7 @@ class Expressions:
             case "constants" if shape.constants:
                 return st.sampled_from(shape.constants)
             case "callable":
-                return st.sampled_from(_CALLABLES)
+                return st.sampled_from(CALLABLES)
             case "instance":
                 return self.of(class_shape(self._analysis, shape.name), sizes, depth + 1)
             case "call":
@@ -217,7 +157,7 @@ class Expressions:
         near = near_numbers(shape.constants, whole=False)
         pool = near_numbers(self._pool.numbers, whole=False)
         quarters = st.integers(-8, 400).map(lambda n: repr(n / 4))
-        parts = [st.sampled_from(_FLOATS), quarters, st.integers(1, 20_000).map(lambda n: f"{n}.0")]
+        parts = [st.sampled_from(FLOATS), quarters, st.integers(1, 20_000).map(lambda n: f"{n}.0")]
         if near:
             parts += [st.sampled_from(near)] * 5
         if pool:
@@ -228,11 +168,11 @@ class Expressions:
         constants = [text for text in shape.constants if _is_text(text)]
         flavour = "json" if shape.kind == "json" else "url" if shape.kind == "url" else shape.name
         parts: list[SearchStrategy[str]] = [
-            st.sampled_from(_WORDS).map(repr),
-            st.sampled_from(_EDGE_TEXTS).map(repr),
+            st.sampled_from(WORDS).map(repr),
+            st.sampled_from(EDGE_TEXTS).map(repr),
         ]
-        if flavour in _FLAVOURED:
-            parts += [st.sampled_from(_FLAVOURED[flavour]).map(repr)] * 4
+        if flavour in FLAVOURED:
+            parts += [st.sampled_from(FLAVOURED[flavour]).map(repr)] * 4
         if shape.kind in ("json", "url"):
             return _choose(parts[2:] * 3 + parts[:1])
         if constants:
@@ -241,15 +181,15 @@ class Expressions:
             parts += [st.sampled_from(self._pool.strings)] * 2
         for sort, text in shape.formats:
             parts += [self._formatted(sort, text)] * 3
-        if not constants and not shape.formats and flavour not in _FLAVOURED:
-            parts.append(st.sampled_from(_SENTENCES).map(repr))
+        if not constants and not shape.formats and flavour not in FLAVOURED:
+            parts.append(st.sampled_from(SENTENCES).map(repr))
         return _choose(parts)
 
     def _formatted(self, sort: str, text: str) -> SearchStrategy[str]:
         """Texts that have what the function looks for: a separator, a prefix, a date in a format."""
         literal = _text_of(text) if sort in ("separator", "prefix", "suffix", "contains") else text
         known = tuple(_text_of(item) for item in self._pool.strings)
-        piece = st.sampled_from((*_WORDS, *known[:20], "1", "25", "-3", "2.5", "300"))
+        piece = st.sampled_from((*WORDS, *known[:20], "1", "25", "-3", "2.5", "300"))
         match sort:
             case "separator":
                 return st.lists(piece, min_size=1, max_size=4).map(
@@ -377,15 +317,15 @@ class Expressions:
         match shape.kind:
             case "datetime":
                 maker = self.library("datetime", "datetime")
-                return st.sampled_from(_DATETIMES).map(lambda parts: f"{maker}({', '.join(map(str, parts))})")
+                return st.sampled_from(DATETIMES).map(lambda parts: f"{maker}({', '.join(map(str, parts))})")
             case "date":
                 maker = self.library("datetime", "date")
-                return st.sampled_from(_DATETIMES).map(
+                return st.sampled_from(DATETIMES).map(
                     lambda parts: f"{maker}({', '.join(map(str, parts[:3]))})"
                 )
             case "time":
                 maker = self.library("datetime", "time")
-                return st.sampled_from(_DATETIMES).map(
+                return st.sampled_from(DATETIMES).map(
                     lambda parts: f"{maker}({', '.join(map(str, parts[3:]))})"
                 )
             case "timedelta":
@@ -405,13 +345,13 @@ class Expressions:
                 )
             case "path":
                 maker = self.library("pathlib", "Path")
-                return st.sampled_from(_FLAVOURED["path"]).map(lambda text: f"{maker}({text!r})")
+                return st.sampled_from(FLAVOURED["path"]).map(lambda text: f"{maker}({text!r})")
             case "uuid":
                 maker = self.library("uuid", "UUID")
                 return st.integers(0, 10**6).map(lambda number: f"{maker}(int={number})")
             case "file":
                 maker = self.library("io", "StringIO")
-                return st.sampled_from(_SENTENCES).map(lambda text: f"{maker}({text!r})")
+                return st.sampled_from(SENTENCES).map(lambda text: f"{maker}({text!r})")
             case "pattern":
                 maker = self.library("re", "compile")
                 return st.sampled_from((r"\d+", "a", r"\w+", "^x")).map(lambda text: f"{maker}({text!r})")
@@ -457,13 +397,8 @@ def _tuple_text(listed: str) -> str:
 
 
 def _dates(form: str) -> list[str]:
-    samples = {"%Y": "2024", "%m": "02", "%d": "29", "%H": "13", "%M": "45", "%S": "07", "%y": "24", "%b": "Feb",
-               "%B": "February", "%A": "Thursday", "%a": "Thu", "%p": "PM", "%I": "01", "%j": "060", "%f": "000250",
-               "%z": "+0000", "%Z": "UTC"}  # fmt: skip
-    second = {**samples, "%Y": "1999", "%m": "12", "%d": "05", "%H": "00", "%M": "00", "%S": "59", "%y": "99",
-              "%b": "Dec", "%B": "December", "%A": "Sunday", "%a": "Sun", "%p": "AM", "%I": "12"}  # fmt: skip
     found = []
-    for table in (samples, second):
+    for table in DATE_SAMPLES:
         text = form
         for code, value in table.items():
             text = text.replace(code, value)
@@ -474,7 +409,7 @@ def _dates(form: str) -> list[str]:
 def _matching(pattern: str) -> list[str]:
     """Texts that a regular expression may match: its escapes and classes replaced, its operators dropped."""
     text = re.sub(r"\(\?(:|P<\w+>|i\)|s\)|=|!)", "(", pattern[:200])
-    for escape, sample in _PATTERN_SAMPLES:
+    for escape, sample in PATTERN_SAMPLES:
         text = text.replace(escape, sample)
     text = re.sub(r"\[\^[^\]]*\]", "q", text)
     text = re.sub(r"\[(.)[^\]]*\]", r"\1", text)

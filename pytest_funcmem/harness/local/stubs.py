@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,30 +19,9 @@ _MAX_CONSTANTS = 12
 _MAX_SHOWN = 24
 _MAX_DECODED = 2000
 _BUILTIN_EXCEPTIONS = frozenset(
-    [
-        "Exception",
-        "ValueError",
-        "TypeError",
-        "KeyError",
-        "IndexError",
-        "RuntimeError",
-        "AttributeError",
-        "NotImplementedError",
-        "AssertionError",
-        "ZeroDivisionError",
-        "FileNotFoundError",
-        "OSError",
-        "LookupError",
-        "ArithmeticError",
-        "OverflowError",
-        "PermissionError",
-        "StopIteration",
-        "UnicodeDecodeError",
-        "EOFError",
-        "ImportError",
-        "NameError",
-        "TimeoutError",
-    ]
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, Exception) and value is not UnicodeError
 )
 
 

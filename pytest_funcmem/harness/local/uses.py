@@ -12,117 +12,18 @@ from collections.abc import Iterable
 from pytest_funcmem.harness.local.analysis import Analysis, FunctionNode, dotted_name
 from pytest_funcmem.harness.local.evidence import MAX_DEPTH, Evidence
 from pytest_funcmem.harness.local.literals import constant_text, literals_in
+from pytest_funcmem.harness.local.vocabulary import (
+    ARGUMENT_KINDS,
+    ATTRIBUTE_KINDS,
+    METHOD_KINDS,
+    TEXT_KEEPERS,
+)
 
 __all__ = ["read_uses"]
 
-_TEXT_KEEPERS = frozenset(
-    [
-        "strip",
-        "lstrip",
-        "rstrip",
-        "lower",
-        "upper",
-        "title",
-        "capitalize",
-        "casefold",
-        "swapcase",
-        "replace",
-        "zfill",
-        "ljust",
-        "rjust",
-        "center",
-        "removeprefix",
-        "removesuffix",
-        "expandtabs",
-        "translate",
-        "format",
-    ]
-)
-_TEXT_METHODS = _TEXT_KEEPERS | frozenset(
-    [
-        "split",
-        "rsplit",
-        "splitlines",
-        "partition",
-        "rpartition",
-        "startswith",
-        "endswith",
-        "encode",
-        "isdigit",
-        "isalpha",
-        "isalnum",
-        "isnumeric",
-        "isspace",
-        "isupper",
-        "islower",
-        "isdecimal",
-        "isidentifier",
-        "istitle",
-        "find",
-        "rfind",
-        "rindex",
-    ]
-)
-_METHOD_KINDS: dict[str, tuple[str, int]] = {
-    **dict.fromkeys(_TEXT_METHODS, ("str", 3)),
-    **dict.fromkeys(("append", "extend", "insert", "sort", "reverse"), ("list", 3)),
-    **dict.fromkeys(("items", "keys", "values", "get", "setdefault", "popitem"), ("dict", 3)),
-    **dict.fromkeys(
-        ("add", "discard", "union", "intersection", "difference", "issubset", "issuperset"), ("set", 2)
-    ),
-    **dict.fromkeys(
-        ("strftime", "isoformat", "timestamp", "weekday", "isoweekday", "astimezone"), ("datetime", 3)
-    ),
-    **dict.fromkeys(("total_seconds",), ("timedelta", 3)),
-    **dict.fromkeys(("read", "readline", "readlines", "write", "writelines", "seek", "flush"), ("file", 3)),
-    **dict.fromkeys(
-        ("exists", "is_file", "is_dir", "read_text", "write_text", "mkdir", "joinpath", "iterdir"),
-        ("path", 3),
-    ),
-    **dict.fromkeys(("decode", "hex"), ("bytes", 3)),
-    **dict.fromkeys(("index", "count", "copy", "pop"), ("list", 1)),
-    **dict.fromkeys(("is_integer", "as_integer_ratio"), ("float", 3)),
-    **dict.fromkeys(("bit_length", "to_bytes"), ("int", 3)),
-}
-_ATTRIBUTE_KINDS: dict[str, tuple[str, int]] = {
-    **dict.fromkeys(
-        ("year", "month", "day", "hour", "minute", "second", "microsecond", "tzinfo"), ("datetime", 2)
-    ),
-    **dict.fromkeys(("days", "seconds"), ("timedelta", 1)),
-    **dict.fromkeys(("stem", "suffix", "parent", "parts"), ("path", 2)),
-}
-_ARGUMENT_KINDS: dict[str, tuple[str, int]] = {
-    "range": ("int", 3),
-    "chr": ("int", 3),
-    "ord": ("char", 3),
-    "abs": ("number", 3),
-    "round": ("number", 3),
-    "divmod": ("int", 2),
-    "bin": ("int", 3),
-    "hex": ("int", 3),
-    "len": ("list", 1),
-    "callable": ("callable", 1),
-    "os.path.join": ("str", 3),
-    "os.path.exists": ("str", 3),
-    "os.path.basename": ("str", 3),
-    "os.path.splitext": ("str", 3),
-    "os.path.dirname": ("str", 3),
-    "open": ("str", 2),
-    "json.loads": ("json", 3),
-    "re.match": ("str", 0),
-    "Decimal": ("number", 1),
-    "Path": ("str", 2),
-    "urlparse": ("url", 3),
-    "urllib.parse.urlparse": ("url", 3),
-    "urllib.parse.quote": ("str", 3),
-    "os.listdir": ("str", 2),
-    "base64.b64decode": ("str", 2),
-    "base64.b64encode": ("bytes", 2),
-    "bytes.fromhex": ("str", 3),
-}
 _MATH_KIND = ("number", 3)
 _ITERATORS = frozenset(
-    [
+    {
         "list",
         "tuple",
         "set",
@@ -136,7 +37,7 @@ _ITERATORS = frozenset(
         "any",
         "all",
         "enumerate",
-    ]
+    }
 )
 _NUMERIC_ITERATORS = frozenset({"sum"})
 _TYPE_KINDS = {
@@ -322,8 +223,8 @@ class _Reader:
                 found = self.value(base)
                 if found is None or found.depth >= MAX_DEPTH:
                     return None
-                if name in _ATTRIBUTE_KINDS:
-                    found.vote(*_ATTRIBUTE_KINDS[name])
+                if name in ATTRIBUTE_KINDS:
+                    found.vote(*ATTRIBUTE_KINDS[name])
                 found.vote("object", 1)
                 return found.attribute(name)
             case ast.Subscript(value=base, slice=index):
@@ -597,8 +498,8 @@ class _Reader:
         return None
 
     def first_argument(self, name: str, first: Evidence, node: ast.Call) -> None:
-        if name in _ARGUMENT_KINDS:
-            first.vote(*_ARGUMENT_KINDS[name])
+        if name in ARGUMENT_KINDS:
+            first.vote(*ARGUMENT_KINDS[name])
         elif name in _ITERATORS and len(node.args) == 1:
             first.vote("list", 2)
             if name in _NUMERIC_ITERATORS:
@@ -610,8 +511,8 @@ class _Reader:
 
     def method(self, base: Evidence, name: str, node: ast.Call) -> Evidence | None:
         arguments = [self.value(argument) for argument in node.args]
-        if name in _METHOD_KINDS:
-            base.vote(*_METHOD_KINDS[name])
+        if name in METHOD_KINDS:
+            base.vote(*METHOD_KINDS[name])
         if base.depth >= MAX_DEPTH:
             return None
         texts = [text for argument in node.args if (text := constant_text(argument)) is not None]
@@ -645,7 +546,7 @@ class _Reader:
                 return pieces
             case "startswith" | "endswith":
                 for argument in node.args[:1]:
-                    for text in self.members(argument, keys=False) if not texts else texts:
+                    for text in texts or self.members(argument, keys=False):
                         base.formats.setdefault(("prefix" if name == "startswith" else "suffix", text))
                 return None
             case "find" | "count" | "index" | "rfind" if texts and texts[0][0] in "'\"":
@@ -656,9 +557,9 @@ class _Reader:
                 return base
             case "append" | "add" | "insert" | "extend":
                 return None
-            case _ if name in _TEXT_KEEPERS:
+            case _ if name in TEXT_KEEPERS:
                 return base
-            case _ if name in _METHOD_KINDS:
+            case _ if name in METHOD_KINDS:
                 return None
             case _:
                 base.vote("object", 2)
