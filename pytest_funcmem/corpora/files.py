@@ -128,7 +128,8 @@ def read_text(path: Path) -> str | Unusable:
         Its text without a byte-order mark, newlines as they are; or why there is none.
     """
     try:
-        with path.open("rb") as file:
+        # Opened without waiting: a named pipe would wait for a writer.
+        with open(path, "rb", opener=_without_waiting) as file:  # noqa: PTH123 - Path.open takes no opener
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 return Unusable(reason="unreadable", what="is not a regular file", expected="a regular file")
@@ -141,6 +142,10 @@ def read_text(path: Path) -> str | Unusable:
             reason="unreadable", what=f"cannot be read: {exc.strerror}", expected="a file that may be read"
         )
     return decode(data)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def too_large(size: int) -> Unusable:

@@ -101,7 +101,7 @@ class _Reader:
         if is_directory:
             for path in source_files(source, self._tally):
                 self._read_file(source, path, path.relative_to(source).as_posix(), is_named=False)
-        elif is_data_set(source):
+        elif is_data_set(source) and real.is_file():
             if real not in self._seen:
                 self._seen.add(real)
                 self._read_data_set(source)
