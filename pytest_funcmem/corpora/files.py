@@ -129,7 +129,7 @@ def read_text(path: Path) -> str | Unusable:
     """
     try:
         # Opened without waiting: a named pipe would wait for a writer.
-        with open(path, "rb", opener=_without_waiting) as file:  # noqa: PTH123 - Path.open takes no opener
+        with open(path, "rb", opener=_without_waiting) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 return Unusable(reason="unreadable", what="is not a regular file", expected="a regular file")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_the_order_of_the_corpus_does_not_matter() -> None:
 def test_smaller_samples_are_part_of_larger_ones() -> None:
     drawn = [{f.key for f in sample(FUNCTIONS, size, seed=1)} for size in (0, 5, 50, 200, 1000)]
     assert [len(keys) for keys in drawn] == [0, 5, 50, 200, 200]
-    assert all(small <= large for small, large in zip(drawn, drawn[1:], strict=False))
+    assert all(small <= large for small, large in pairwise(drawn))
 
 
 def test_functions_that_leave_the_corpus_change_no_other_rank() -> None:

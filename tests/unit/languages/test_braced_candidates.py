@@ -30,14 +30,16 @@ def read(name: str, completion: str) -> Candidate:
         ("c", "\n{\n    char *s = \"}\"; char c = '}'; /* } */ // }\n    if (x) { x++; }\n    return x;\n}"),
         (
             "c",
-            "\n{\n#if A\n    if (x) {\n#elif B\n    if (!x) {\n#else\n    {\n#endif\n    }\n#define E }\n    return x;\n}",
+            "\n{\n#if A\n    if (x) {\n#elif B\n    if (!x) {\n#else\n"
+            "    {\n#endif\n    }\n#define E }\n    return x;\n}",
         ),
         ("c", "\n/* why */\n{\n    return '\\'' + '\\\\';\n}"),
         ("c_same_line", "\n    return x; // don't\n}"),
         ("java", '\n        String s = """\n            }"}\n            """;\n        return s;\n    }'),
         (
             "rust",
-            "\n        let c = '}'; let s: &'a str = r#\"}\"\"#; /* /* } */ } */ b'}'; '\\u{7d}';\n        x\n    }",
+            "\n        let c = '}'; let s: &'a str = r#\"}\"\"#; /* /* } */ } */ b'}'; '\\u{7d}';\n"
+            "        x\n    }",
         ),
         ("go", "\n\ts := `}\n}`\n\tr := '}'\n\treturn s + \"}\"\n}"),
         ("go", " return x }"),
@@ -68,7 +70,8 @@ def test_the_body_ends_at_its_closing_brace(name: str, body: str, after: str) ->
         ("c_same_line", "\n```\n    return 1;\n}\n```", "\n    return 1;\n}"),
         (
             "java",
-            "\nHere's one:\n```java\nimport a.b;\npublic class A {\n    @Override public int f(int x) throws E {\n        return 1;\n    }\n}\n```",
+            "\nHere's one:\n```java\nimport a.b;\npublic class A {\n"
+            "    @Override public int f(int x) throws E {\n        return 1;\n    }\n}\n```",
             "\n        return 1;\n    }",
         ),
         (
@@ -148,8 +151,6 @@ PIECES = st.sampled_from(
         'r#"',
         '"#',
         "```",
-    ]
-    + [
         "\n```c\n",
         "f",
         "f(",
@@ -166,8 +167,15 @@ PIECES = st.sampled_from(
         " ",
         "\r",
         "'a",
+        "<|endoftext|>",
+        "</s>",
+        "<",
+        "import ",
+        "é",
+        "�",
+        "u{7d}",
+        "if",
     ]
-    + ["<|endoftext|>", "</s>", "<", "import ", "é", "\ud800", "u{7d}", "if"]
 )
 
 

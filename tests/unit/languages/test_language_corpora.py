@@ -20,8 +20,8 @@ def listed_functions(path: Path, language: Language) -> list[SourceFunction]:
         row = json.loads(line)
         functions = front.scan(row["content"], path=row["path"]).functions
         for listed in row["functions"]:
-            # The lists count a first decorator's line as the function's own, and name only the innermost type in
-            # Java; the contract counts the signature's line and names every type.
+            # The lists count a first decorator's line as the function's own, and name only the innermost type
+            # in Java; the contract counts the signature's line and names every type.
             matches = [
                 function
                 for function in functions
