@@ -293,7 +293,7 @@ class _Validation:
 
 
 def calibrated_timeout(runs: Sequence[Execution], places: Sequence[int]) -> float:
-    """Seconds for one state: ten times the slowest, from a coarse ladder so that it is the same in every build.
+    """Seconds for one state: ten times the slowest, on a coarse ladder so that every build gives the same.
 
     Args:
         runs: Runs of the original on the same states; the faster run of each state counts.

@@ -158,7 +158,7 @@ def _statements(text: str) -> tuple[ast.stmt, ...]:
 
 
 def _fragment_statements(text: str) -> Iterator[ast.stmt]:
-    """Parse a broken file by top-level chunks; a chunk is joined to what follows where that makes it parse."""
+    """Parse a broken file by top-level chunks, joining one to what follows where that makes it parse."""
     lines = text.split("\n")
     starts = [
         number
@@ -365,7 +365,7 @@ def _missing_names(
 
 
 def dotted_name(node: ast.expr) -> str:
-    """``a.b`` for ``a.b``, ``a.b(...)`` and ``a.b[...]``: the name of a decorator, base class or hint; else ''."""
+    """``a.b`` for ``a.b``, ``a.b(...)`` and ``a.b[...]``, as decorators, bases and hints are written; else ''."""
     match node:
         case ast.Name(id=name):
             return name

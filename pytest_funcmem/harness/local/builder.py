@@ -177,7 +177,7 @@ class _Building:
         return kept, reasons
 
     def kills(self, pool: Sequence[Trial]) -> dict[str, frozenset[int]]:
-        """For each mutant, some states that tell it apart: of those chosen by coverage first, then of others."""
+        """For each mutant, some states that tell it apart: of those chosen by coverage, else of others."""
         first = choose(pool, self.settings.inputs)
         later = [trial for trial in pool if trial not in first]
         found: dict[str, frozenset[int]] = {}

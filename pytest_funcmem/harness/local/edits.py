@@ -18,7 +18,7 @@ from pytest_funcmem.harness.local.strategies import near_numbers
 __all__ = ["Slot", "change", "slots_of", "with_slot"]
 
 Slot = tuple[str, int]
-"""An expression of a state: ``("argument", n)``, ``("keyword", n)``, ``("receiver", 0)`` or ``("setup", n)``."""
+"""An expression of a state: ``("argument", n)``, ``("keyword", n)``, ``("receiver", 0)``, ``("setup", n)``."""
 
 _EMPTY = {ast.List: "[]", ast.Dict: "{}", ast.Tuple: "()", ast.Set: "set()"}
 

@@ -20,8 +20,8 @@ def _words(*texts: str) -> tuple[str, ...]:
 
 
 _FROM = {
-    "typing": "Any AnyStr Awaitable Callable ClassVar Collection Coroutine DefaultDict Deque Dict Final FrozenSet "
-    "Generator Generic Hashable Iterable Iterator List Literal Mapping MutableMapping NamedTuple NoReturn "
+    "typing": "Any AnyStr Awaitable Callable ClassVar Collection Coroutine DefaultDict Deque Dict Final "
+    "FrozenSet Generator Generic Hashable Iterable Iterator List Literal Mapping MutableMapping NamedTuple NoReturn "
     "Optional Sequence Set Text Tuple Type TypedDict TypeVar Union cast overload",
     "collections": "Counter OrderedDict defaultdict deque namedtuple",
     "dataclasses": "asdict dataclass field",
@@ -40,9 +40,12 @@ _FROM = {
     "heapq": "heappop heappush",
 }
 _MODULES = _words(
-    "abc argparse base64 binascii bisect calendar collections contextlib copy csv datetime decimal enum functools",
-    "hashlib heapq hmac html io itertools json logging math operator os pathlib random re secrets shlex shutil",
-    "statistics string struct sys tempfile textwrap time traceback types typing unicodedata urllib uuid warnings",
+    "abc argparse base64 binascii bisect calendar collections contextlib copy csv",
+    "datetime decimal enum functools",
+    "hashlib heapq hmac html io itertools json logging math operator os pathlib",
+    "random re secrets shlex shutil",
+    "statistics string struct sys tempfile textwrap time traceback types typing",
+    "unicodedata urllib uuid warnings",
     "zlib",
 )
 

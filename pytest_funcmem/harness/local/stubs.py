@@ -32,7 +32,7 @@ class Stub:
     Attributes:
         name: What it does, for people: ``nothing``, ``raise``, ``constant …``, ``echo …``, ``commonest``.
         code: Signature and body.
-        gives: Encoding of the value that it always returns, as a one-item tuple; None where that is not known.
+        gives: Encoding of the value that it always returns, as a one-item tuple; None where not known.
     """
 
     name: str

@@ -11,42 +11,41 @@ from collections.abc import Iterable
 
 from pytest_funcmem.harness.local.analysis import Analysis, FunctionNode, dotted_name
 from pytest_funcmem.harness.local.evidence import MAX_DEPTH, Evidence
+from pytest_funcmem.harness.local.literal_roots import LiteralRoots
 from pytest_funcmem.harness.local.literals import constant_text, literals_in
-from pytest_funcmem.harness.local.vocabulary import (
-    ARGUMENT_KINDS,
-    ATTRIBUTE_KINDS,
-    METHOD_KINDS,
-    TEXT_KEEPERS,
+from pytest_funcmem.harness.local.vocabulary import ATTRIBUTE_KINDS, METHOD_KINDS, TEXT_KEEPERS, TYPE_KINDS
+from pytest_funcmem.harness.local.votes import (
+    vote_argument,
+    vote_arithmetic,
+    vote_comparison,
+    vote_format,
+    vote_instance,
+    vote_pattern,
 )
 
 __all__ = ["read_uses"]
 
-_MATH_KIND = ("number", 3)
-_ITERATORS = frozenset(
+_SAME_KIND = frozenset(
     {
+        "sorted",
         "list",
+        "reversed",
         "tuple",
         "set",
-        "frozenset",
-        "sorted",
-        "reversed",
+        "str",
+        "copy.deepcopy",
         "iter",
-        "sum",
-        "max",
-        "min",
-        "any",
-        "all",
-        "enumerate",
+        "int",
+        "float",
+        "abs",
+        "round",
     }
 )
-_NUMERIC_ITERATORS = frozenset({"sum"})
-_TYPE_KINDS = {
-    "str": "str", "int": "int", "float": "float", "bool": "bool", "bytes": "bytes", "list": "list",
-    "dict": "dict", "tuple": "tuple", "set": "set", "datetime": "datetime", "date": "date", "Path": "path",
-    "Decimal": "decimal",
-}  # fmt: skip
+_PATTERN_FUNCTIONS = frozenset(
+    f"re.{name}" for name in ("search", "match", "fullmatch", "findall", "sub", "split")
+)
 _MAX_CALL_DEPTH = 2
-_MAX_MEMBERS = 16
+_MAX_STEPS = 20_000
 
 
 def read_uses(analysis: Analysis) -> tuple[dict[str, Evidence], Evidence]:
@@ -71,12 +70,13 @@ class _Reader:
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
         self.names: dict[str, Evidence] = {}
-        self.literals: dict[str, list[ast.expr]] = {}
+        self.literals = LiteralRoots(analysis)
         self.call_depth = 0
+        self.steps = 0
 
     def read(self, node: FunctionNode, names: dict[str, Evidence], call_depth: int) -> None:
         saved = self.names, self.literals, self.call_depth
-        self.names, self.literals, self.call_depth = names, {}, call_depth
+        self.names, self.literals, self.call_depth = names, LiteralRoots(self.analysis), call_depth
         try:
             self.block(node.body)
         finally:
@@ -98,7 +98,7 @@ class _Reader:
                 self.bind(target, self.value(value), value)
             case ast.AugAssign(target=target, op=op, value=value):
                 left, right = self.value(target), self.value(value)
-                self.arithmetic(op, target, left, value, right)
+                vote_arithmetic(op, target, left, value, right)
             case ast.For(target=target, iter=iterated) | ast.AsyncFor(target=target, iter=iterated):
                 self.loop(target, iterated)
                 self.block(node.body)
@@ -140,9 +140,7 @@ class _Reader:
                 self.names.pop(name, None)
                 if found is not None:
                     self.names[name] = found
-                roots = self.roots(value)
-                if roots:
-                    self.literals[name] = roots
+                self.literals.bind(name, value)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(parts):
                     for part, piece in zip(parts, value.elts, strict=True):
@@ -214,6 +212,9 @@ class _Reader:
     # ------------------------------------------------------------------------------------ expressions
 
     def value(self, node: ast.expr | None) -> Evidence | None:
+        self.steps += 1
+        if self.steps > _MAX_STEPS:
+            return None  # hostile nesting must not make this exponential
         match node:
             case None:
                 return None
@@ -237,7 +238,7 @@ class _Reader:
                 self.compare(node)
                 return None
             case ast.BinOp(left=left, op=op, right=right):
-                return self.arithmetic(op, left, self.value(left), right, self.value(right))
+                return vote_arithmetic(op, left, self.value(left), right, self.value(right))
             case ast.BoolOp(op=op, values=values):
                 found_all = [self.test(item) for item in values]
                 return (
@@ -284,7 +285,7 @@ class _Reader:
             case ast.FormattedValue(value=inner, format_spec=spec):
                 found = self.value(inner)
                 if found is not None and isinstance(spec, ast.JoinedStr) and spec.values:
-                    self.format_spec(found, spec.values[0])
+                    vote_format(found, spec.values[0])
                 return None
             case ast.Lambda(body=body):
                 self.value(body)
@@ -294,13 +295,6 @@ class _Reader:
                     if isinstance(child, ast.expr):
                         self.value(child)
                 return None
-
-    def format_spec(self, found: Evidence, spec: ast.expr) -> None:
-        if isinstance(spec, ast.Constant) and isinstance(spec.value, str):
-            if spec.value[-1:] in ("f", "e", "g", "%"):
-                found.vote("float")
-            elif spec.value[-1:] in ("d", "x", "b", "o"):
-                found.vote("int")
 
     def test(self, node: ast.expr) -> Evidence | None:
         found = self.value(node)
@@ -349,39 +343,6 @@ class _Reader:
                     found.vote("dict", 1)
                 return found.any_element()
 
-    def arithmetic(
-        self,
-        op: ast.operator,
-        left: ast.expr,
-        left_found: Evidence | None,
-        right: ast.expr,
-        right_found: Evidence | None,
-    ) -> Evidence | None:
-        for found, other in ((left_found, right), (right_found, left)):
-            if found is None:
-                continue
-            match other:
-                case ast.Constant(value=str()) | ast.JoinedStr():
-                    if isinstance(op, ast.Add):
-                        found.vote("str")
-                case ast.Constant(value=bytes()):
-                    found.vote("bytes")
-                case ast.List() | ast.ListComp():
-                    if isinstance(op, ast.Add):
-                        found.vote("list")
-                case ast.Constant(value=float()):
-                    found.vote("number", 3)
-                case _ if not (isinstance(left, ast.Constant | ast.JoinedStr) and isinstance(op, ast.Mod)):
-                    if isinstance(
-                        op, ast.BitAnd | ast.BitOr | ast.BitXor | ast.LShift | ast.RShift
-                    ) or isinstance(op, ast.Mod | ast.FloorDiv):
-                        found.vote("int", 2)
-                    elif not isinstance(op, ast.Add):
-                        found.vote("number", 2)
-                    else:
-                        found.vote("number", 1)
-        return left_found or right_found
-
     def compare(self, node: ast.Compare) -> None:
         sides = [node.left, *node.comparators]
         found_sides = [self.value(side) for side in sides]
@@ -390,7 +351,7 @@ class _Reader:
             left_found, right_found = found_sides[place], found_sides[place + 1]
             if isinstance(op, ast.In | ast.NotIn):
                 if left_found is not None:
-                    left_found.known(self.members(right))
+                    left_found.known(self.literals.members(right))
                     if isinstance(right, ast.Constant) and isinstance(right.value, str):
                         left_found.vote("str", 2)
                 if right_found is not None:
@@ -421,19 +382,8 @@ class _Reader:
         if text == "None":
             found.optional = True
             return
-        texts = [text] if text is not None else list(self.members(other, keys=False))
-        found.known(texts)
-        for item in texts[:3]:
-            if item[0] in "-0123456789":
-                found.vote("number", 2)
-                if text is not None and "." not in item and "e" not in item:
-                    found.vote("int", 1)
-            elif item[0] in "'\"":
-                found.vote("str", 2)
-            elif item in ("True", "False"):
-                found.vote("bool", 2)
-        if not texts and isinstance(op, ast.Lt | ast.Gt | ast.LtE | ast.GtE):
-            found.vote("number", 1)
+        texts = [text] if text is not None else list(self.literals.members(other, keys=False))
+        vote_comparison(op, found, texts, exact=text is not None)
 
     # ------------------------------------------------------------------------------------------ calls
 
@@ -453,61 +403,30 @@ class _Reader:
         first = arguments[0] if arguments else None
         short = name.rsplit(".", 1)[-1]
         if name == "isinstance" and first is not None and len(node.args) == 2:
-            self.instance_of(first, node.args[1])
+            vote_instance(self.analysis, first, node.args[1])
             return None
         if isinstance(node.func, ast.Attribute) and short == "join" and first is not None:
             first.vote("list", 2)
             first.any_element().vote("str")
             return None
         if first is not None:
-            self.first_argument(name, first, node)
+            vote_argument(name, first, node)
         if name.startswith("math."):
             for found in arguments:
                 if found is not None:
-                    found.vote(*_MATH_KIND)
-        if short in (
-            "search",
-            "match",
-            "fullmatch",
-            "findall",
-            "sub",
-            "finditer",
-            "split",
-        ) and name.startswith("re."):
-            self.pattern(node, arguments)
+                    found.vote("number", 3)
+        if name in _PATTERN_FUNCTIONS:
+            vote_pattern(node, arguments)
         if short == "strptime" and len(node.args) == 2 and first is not None:
             first.vote("str", 4)
             if isinstance(node.args[1], ast.Constant) and isinstance(node.args[1].value, str):
                 first.formats.setdefault(("date", node.args[1].value))
         self.helper(name, node, arguments)
-        if name in (
-            "sorted",
-            "list",
-            "reversed",
-            "tuple",
-            "set",
-            "str",
-            "copy.deepcopy",
-            "iter",
-            "min",
-            "max",
-        ):
-            return first if name not in ("min", "max") or len(arguments) > 1 else self.iterate(first)
-        if name in ("int", "float", "abs", "round"):
+        if name in ("min", "max"):
+            return first if len(arguments) > 1 else self.iterate(first)
+        if name in _SAME_KIND:
             return first
         return None
-
-    def first_argument(self, name: str, first: Evidence, node: ast.Call) -> None:
-        if name in ARGUMENT_KINDS:
-            first.vote(*ARGUMENT_KINDS[name])
-        elif name in _ITERATORS and len(node.args) == 1:
-            first.vote("list", 2)
-            if name in _NUMERIC_ITERATORS:
-                first.any_element().vote("number", 2)
-        elif name in ("int", "float"):
-            first.vote("numeric", 1)
-        elif name in ("map", "filter") and len(node.args) > 1:
-            first.vote("callable", 1)
 
     def method(self, base: Evidence, name: str, node: ast.Call) -> Evidence | None:
         arguments = [self.value(argument) for argument in node.args]
@@ -546,7 +465,7 @@ class _Reader:
                 return pieces
             case "startswith" | "endswith":
                 for argument in node.args[:1]:
-                    for text in texts or self.members(argument, keys=False):
+                    for text in texts or self.literals.members(argument, keys=False):
                         base.formats.setdefault(("prefix" if name == "startswith" else "suffix", text))
                 return None
             case "find" | "count" | "index" | "rfind" if texts and texts[0][0] in "'\"":
@@ -590,95 +509,15 @@ class _Reader:
             if found is not None:
                 names[parameter.arg] = found
                 if parameter.annotation is not None:
-                    kind = _TYPE_KINDS.get(dotted_name(parameter.annotation))
+                    kind = TYPE_KINDS.get(dotted_name(parameter.annotation))
                     if kind is not None:
                         found.vote(kind, 3)
         self.read(callee, names, self.call_depth + 1)
 
-    def instance_of(self, found: Evidence, types: ast.expr) -> None:
-        for item in types.elts if isinstance(types, ast.Tuple) else [types]:
-            name = dotted_name(item)
-            short = name.rsplit(".", 1)[-1]
-            if short in _TYPE_KINDS:
-                found.vote(_TYPE_KINDS[short], 2)
-                found.vote("union:" + _TYPE_KINDS[short], 0)
-            elif isinstance(self.analysis.definitions.get(name), ast.ClassDef):
-                found.vote(f"class:{name}", 2)
-
-    def pattern(self, node: ast.Call, arguments: list[Evidence | None]) -> None:
-        place = 2 if isinstance(node.func, ast.Attribute) and node.func.attr == "sub" else 1
-        if place < len(arguments) and (found := arguments[place]) is not None:
-            found.vote("str")
-            if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
-                found.formats.setdefault(("pattern", node.args[0].value))
-
-    # --------------------------------------------------------------------------------------- literals
-
-    def roots(self, node: ast.expr | None) -> list[ast.expr]:
-        """Literals that an expression is taken from: a name bound to one, an item of one."""
-        match node:
-            case ast.Dict() | ast.List() | ast.Tuple() | ast.Set():
-                return [node]
-            case ast.Constant():
-                return [node]
-            case ast.UnaryOp(operand=ast.Constant()):
-                return [node]
-            case ast.Name(id=name):
-                if name in self.literals:
-                    return self.literals[name]
-                definition = self.analysis.definitions.get(name)
-                if isinstance(
-                    definition, ast.Dict | ast.List | ast.Tuple | ast.Set | ast.Constant | ast.UnaryOp
-                ):
-                    return [definition]
-                if isinstance(definition, ast.Call) and definition.args:
-                    return self.roots(definition.args[0])
-                return []
-            case ast.Subscript(value=base):
-                return self.roots(base)
-            case ast.Attribute(value=ast.Name(id=name), attr=attr):
-                return self.class_constant(name, attr)
-            case ast.Call(func=ast.Attribute(value=base, attr="items" | "keys" | "values" | "get")):
-                return self.roots(base)
-            case ast.Call(
-                func=ast.Name(id="enumerate" | "sorted" | "set" | "frozenset" | "list" | "zip"),
-                args=[inner, *_],
-            ):
-                return self.roots(inner)
-            case _:
-                return []
-
-    def class_constant(self, name: str, attr: str) -> list[ast.expr]:
-        owner = (
-            self.analysis.owner
-            if name in (self.analysis.receiver, "cls")
-            else self.analysis.definitions.get(name)
-        )
-        for item in owner.body if isinstance(owner, ast.ClassDef) else ():
-            if isinstance(item, ast.Assign) and any(
-                isinstance(target, ast.Name) and target.id == attr for target in item.targets
-            ):
-                return self.roots(item.value)
-        return []
-
-    def members(self, node: ast.expr, *, keys: bool = True) -> list[str]:
-        """Constants that are in a literal (the keys of a dictionary, unless all constants are asked for)."""
-        texts: dict[str, None] = {}
-        for root in self.roots(node):
-            if keys and isinstance(root, ast.Dict):
-                parts: list[ast.AST] = [key for key in root.keys if key is not None]
-            elif keys and isinstance(root, ast.List | ast.Tuple | ast.Set):
-                parts = list(root.elts)
-            else:
-                parts = [root]
-            for text in literals_in(parts):
-                texts.setdefault(text)
-        return list(texts)[:_MAX_MEMBERS]
-
     def looked_up(self, base: ast.expr, index: ast.expr) -> None:
         by = self.value(index)
-        if by is not None and any(isinstance(root, ast.Dict) for root in self.roots(base)):
-            by.known(self.members(base))
+        if by is not None and any(isinstance(root, ast.Dict) for root in self.literals.roots(base)):
+            by.known(self.literals.members(base))
 
     def looked_up_by_method(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop", "index") and node.args:

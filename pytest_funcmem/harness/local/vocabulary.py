@@ -16,6 +16,7 @@ __all__ = [
     "FLAVOURED",
     "FLAVOURS",
     "FLOATS",
+    "ITERATORS",
     "LIST_HINTS",
     "METHOD_KINDS",
     "NAME_KINDS",
@@ -24,6 +25,7 @@ __all__ = [
     "SENTENCES",
     "SET_HINTS",
     "TEXT_KEEPERS",
+    "TYPE_KINDS",
     "WORDS",
 ]
 
@@ -63,7 +65,8 @@ PLAIN_HINTS: dict[str, str] = {
 
 LIST_HINTS = frozenset(
     _words(
-        "list List Sequence MutableSequence Iterable Iterator Collection Container Generator deque Deque Sized"
+        "list List Sequence MutableSequence Iterable Iterator Collection Container Generator",
+        "deque Deque Sized",
     )
 )
 SET_HINTS = frozenset(_words("set Set MutableSet AbstractSet frozenset FrozenSet"))
@@ -75,14 +78,16 @@ NAME_KINDS: tuple[tuple[str, str], ...] = (
     (_ending_in("flag verbose debug strict force recursive"), "bool"),
     (
         _ending_in(
-            "dict mapping map config cfg options params kwargs headers settings payload record meta metadata json",
+            "dict mapping map config cfg options params kwargs headers settings payload",
+            "record meta metadata json",
             "info context env attrs properties",
         ),
         "dict",
     ),
     (
         _ending_in(
-            "items values lines words numbers nums list lst arr array rows elements points names ids keys tokens",
+            "items values lines words numbers nums list lst arr array rows elements points",
+            "names ids keys tokens",
             "args files strings prices scores weights edges nodes vals seq sequence records entries results",
             "intervals",
         ),
@@ -93,24 +98,30 @@ NAME_KINDS: tuple[tuple[str, str], ...] = (
     (_ending_in("date day_of"), "date"),
     (
         _ending_in(
-            "price rate ratio weight score threshold alpha beta temperature temp percent percentage factor amount",
+            "price rate ratio weight score threshold alpha beta temperature temp percent",
+            "percentage factor amount",
             "lat lon lng radius distance speed income salary balance volume probability tolerance eps",
         ),
         "float",
     ),
     (
         _ending_in(
-            "count num n m size length len width height index idx i j k x y z a b limit max min level depth port",
-            "age year month day hour hours minute minutes seconds number offset start end stop step id cols columns",
+            "count num n m size length len width height index idx i j k x y z a b limit max",
+            "min level depth port",
+            "age year month day hour hours minute minutes seconds number offset start end",
+            "stop step id cols columns",
             "total page low high left right target quantity capacity steps retries timeout value val",
         ),
         "int",
     ),
     (
         _ending_in(
-            "name title label text msg message word sentence line url uri path filename file key prefix suffix token",
-            "content code s string str char delimiter sep separator email lang language city country password user",
-            "username query pattern expr expression type mode status command cmd tag format fmt address phone input",
+            "name title label text msg message word sentence line url uri path filename file",
+            "key prefix suffix token",
+            "content code s string str char delimiter sep separator email lang language city",
+            "country password user",
+            "username query pattern expr expression type mode status command cmd tag format",
+            "fmt address phone input",
         ),
         "str",
     ),
@@ -188,9 +199,19 @@ ARGUMENT_KINDS: dict[str, tuple[str, int]] = {
 }
 """Function -> (kind of its first argument, votes)."""
 
+ITERATORS = frozenset(_words("list tuple set frozenset sorted reversed iter sum max min any all enumerate"))
+"""Functions that iterate over their only argument."""
+
+TYPE_KINDS: dict[str, str] = {
+    **{name: name for name in _words("str int float bool bytes list dict tuple set datetime date")},
+    "Path": "path",
+    "Decimal": "decimal",
+}
+"""Class -> kind, for ``isinstance`` and the parameters of helpers."""
+
 # ----------------------------------------------------------------------------------------------- values
 
-WORDS = (*_words("alpha beta gamma delta apple Bob x ab Hello test foo_bar Zed9 a b"),)
+WORDS = _words("alpha beta gamma delta apple Bob x ab Hello test foo_bar Zed9 a b")
 SENTENCES = (
     "the quick brown fox",
     "Hello World",

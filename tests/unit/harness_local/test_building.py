@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+
 from pytest_funcmem.core.records import Harness, Inconclusive, InputState, Scaffold
 from pytest_funcmem.harness.execution import execute, spliced_program
 from pytest_funcmem.harness.local.builder import LocalBuilderSettings, LocalPythonBuilder
@@ -94,25 +97,32 @@ def test_a_self_contained_function_gets_a_proven_harness(sandbox, read_function,
 @pytest.mark.parametrize(
     ("text", "reason", "named"),
     [
-        ("import requests_of_old\n\ndef f(url):\n    return requests_of_old.get(url).text\n", "missing_dependency",
-         "requests_of_old"),
+        ("import absent_package\n\ndef f(url):\n    return absent_package.get(url)\n", "missing_dependency",
+         "absent_package"),
         ("def f(x: int):\n    y = np.zeros(x)\n    return y\n", "missing_dependency", "np"),
-        ("def f(x: int):\n    return open('/proc/sys/kernel/random/uuid').read() * x\n", "nondeterministic", "differs"),
+        ("def f(x: int):\n    return open('/proc/sys/kernel/random/uuid').read() * x\n",
+         "nondeterministic", "differs"),
         ("def f(x: int):\n    y = x * 0\n    return 5 + y\n", "outputs", "1 distinct"),
         ("def f(x: int):\n    if x > 10:\n        return x\n    return x\n", "weak_harness", "echo x"),
         ("def f(x: int):\n    return x.nothing\n", "no_valid_state", "AttributeError"),
-        ("def outer():\n    def inner(x):\n        return x + 1\n    return inner\n", "unsupported_signature", "inside"),
+        ("def outer():\n    def inner(x):\n        return x + 1\n    return inner\n",
+         "unsupported_signature", "inside"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_judged_says_why(sandbox, read_function, text, reason, named):
     if reason == "unsupported_signature":
-        from dataclasses import replace
-
         function = read_function(text)
         start = text.index("def inner")
         end = text.index("x + 1") + 5
-        function = replace(function, qualname="outer.inner", line=2, definition_start=start, signature_start=start,
-                           signature_end=text.index(":", start) + 1, end=end)  # fmt: skip
+        function = replace(
+            function,
+            qualname="outer.inner",
+            line=2,
+            definition_start=start,
+            signature_start=start,
+            signature_end=text.index(":", start) + 1,
+            end=end,
+        )
     else:
         function = read_function(text)
     result = build(function, sandbox)
@@ -173,8 +183,8 @@ def test_given_states_are_proved_alike_whoever_chose_them(sandbox, read_function
     assert "TypeError" in too_few.detail
     partial = [state for state in states if int(state.arguments[0]) <= int(state.arguments[1])] * 2
     many = [InputState(arguments=(str(number), "20")) for number in range(8)]
-    uncovered = validate(function, Scaffold(), partial + many, sandbox, HarnessConditions(mutants=4, min_coverage=0.9),
-                         builder="hand/1")  # fmt: skip
+    strict = HarnessConditions(mutants=4, min_coverage=0.9)
+    uncovered = validate(function, Scaffold(), partial + many, sandbox, strict, builder="hand/1")
     assert isinstance(uncovered, Inconclusive)
     assert uncovered.reason == "coverage"
     assert uncovered.evidence is not None

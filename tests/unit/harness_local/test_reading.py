@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from pytest_funcmem.harness.local.analysis import UnreadableFunctionError, analyse
 from pytest_funcmem.harness.local.literals import mine
 from pytest_funcmem.harness.local.scaffolds import scaffold_for
@@ -66,7 +67,8 @@ def test_hints_beat_names_and_uses(read_function):
             """
             from typing import Dict, List, Optional, Tuple
 
-            def f(count: str, names: List[int], table: Dict[str, float], pair: Tuple[int, str], word: Optional[str]):
+            def f(count: str, names: List[int], table: Dict[str, float], pair: Tuple[int, str],
+                  word: Optional[str]):
                 return count, names, table, pair, word
             """
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
+
 from pytest_funcmem.harness.local.analysis import analyse
 from pytest_funcmem.harness.local.drawing import draw
 from pytest_funcmem.harness.local.edits import change, slots_of, with_slot
@@ -41,7 +42,8 @@ class Shop:
         self.prices = prices
 
     def total(self, color: Color, point: Point, day: date, cost: Decimal, mode: Literal['a', 'b'],
-              either: Union[int, str], call: Callable, data: bytes, nested: list[list[int]], *rest: int, **more):
+              either: Union[int, str], call: Callable, data: bytes, nested: list[list[int]],
+              *rest: int, **more):
         return color, point
 """
 
@@ -126,7 +128,8 @@ def test_the_same_states_under_every_hash_seed(tmp_path):
         "scan = PythonFrontend().scan(Path(sys.argv[1]).read_text(), path='source.py')\n"
         "function = next(item for item in scan.functions if item.qualname == 'Shop.total')\n"
         "plan = StatePlan.of(analyse(function), mine(analyse(function)))\n"
-        "print(draw(plan.strategy('made'), seed=1, count=20), make_mutants(function, analyse(function).node, limit=9))\n"
+        "print(draw(plan.strategy('made'), seed=1, count=20))\n"
+        "print(make_mutants(function, analyse(function).node, limit=9))\n"
     )
     outputs = {
         subprocess.run(
@@ -166,8 +169,8 @@ def test_changes_stay_expressions_and_reach_nested_places(read_function):
 )
 def test_wishes_name_what_guards_a_missed_line(read_function, missed, names, constants):
     function = read_function(
-        "def f(age, kind, items):\n    if age > 65:\n        return 1\n    if kind == 'gold':\n        return 2\n"
-        "    for item in items:\n        return item\n    return 0\n"
+        "def f(age, kind, items):\n    if age > 65:\n        return 1\n    if kind == 'gold':\n"
+        "        return 2\n    for item in items:\n        return item\n    return 0\n"
     )
     found = wishes(analyse(function), missed)
     assert names <= {name for wish in found for name in wish.names}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from pytest_funcmem.core.records import Harness
 from pytest_funcmem.harness.execution import execute, spliced_program
 from pytest_funcmem.harness.local.builder import LocalBuilderSettings, LocalPythonBuilder
