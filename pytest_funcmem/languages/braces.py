@@ -196,7 +196,7 @@ class BracedFrontend(ScanningFrontend):
                 problem = "syntax_error"
             elif all(
                 token.kind == "comment"
-                for token in self.lexicon.tokens(tree.text[: end - 1], tree.start(body) + 1)
+                for token in self.lexicon.tokens(tree.text[tree.start(body) + 1 : end - 1])
             ):
                 problem = "no_body"
         return Finding(
