@@ -18,6 +18,7 @@ import torch
 
 from pytest_funcmem.core.errors import EngineError
 from pytest_funcmem.core.records import StopReason
+from pytest_funcmem.models.growing_cache import let_cache_grow
 
 __all__ = ["GreedyDecoder", "Row"]
 
@@ -132,7 +133,11 @@ class GreedyDecoder:
             working = [place for place, row in enumerate(rows) if row.stop is None]
             if not working:
                 return
-            cache = self._cache_of(output)
+            if cache is None:
+                cache = self._cache_of(output)
+                let_cache_grow(cache)
+            else:
+                cache = self._cache_of(output)
             ids = torch.tensor(tokens, dtype=torch.long, device=self._device).unsqueeze(1)
             mask = torch.cat([mask, mask.new_ones((len(rows), 1))], dim=1)
             positions = positions[:, -1:] + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.languages.python import PythonFrontend
 from pytest_funcmem.models.open_model import open_model
+
+# Read when torch is loaded: threads that wait must not take the cores from those that work.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 RULES = (
     ("shipping_cost", "weight", ("light", 3, 2), ("medium", 11, 5), ("heavy", 40, 9)),
