@@ -110,7 +110,20 @@ def _audit(path: Path, rest: Sequence[str]) -> int:
     ]
     if not any(argument.startswith("--funcmem-store") for argument in rest):
         command.append(f"--funcmem-store={cache / 'store'}")
-    return subprocess.call([*command, *rest])
+    return subprocess.call([*command, *rest], env=_environment_without(path.resolve()))
+
+
+def _environment_without(tree: Path) -> dict[str, str]:
+    """The environment, with nothing on Python's path that the audited tree could have put there."""
+    environment = dict(os.environ)
+    kept = [
+        entry
+        for entry in environment.pop("PYTHONPATH", "").split(os.pathsep)
+        if entry and tree not in (Path(entry).resolve(), *Path(entry).resolve().parents)
+    ]
+    if kept:
+        environment["PYTHONPATH"] = os.pathsep.join(kept)
+    return environment
 
 
 def _prompts(options: argparse.Namespace) -> int:

@@ -82,4 +82,19 @@ def load(kind: str, name: str, *, purpose: str = "here") -> Any:
                 raise  # the package is there and lacks something of its own
             raise MissingExtraError.for_package(package, extra=entry.extra, purpose=purpose) from exc
     module, _, attribute = entry.target.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    return getattr(_import(module), attribute)
+
+
+def _import(module: str) -> Any:
+    """Import a module in spite of a fault of CPython.
+
+    Some releases of 3.11 and 3.12 count the depth of syntax trees for the whole process (CPython issue 106905):
+    where another thread works on one, an import that is compiled just then fails with a SystemError.
+    """
+    for attempt in range(10):
+        try:
+            return importlib.import_module(module)
+        except SystemError:
+            if attempt == 9:
+                raise
+    raise AssertionError("the loop returns or raises")

@@ -11,6 +11,7 @@ from _pytest._code.code import ExceptionInfo, ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from pytest_funcmem.core.records import AuditRecord, SourceFunction
+from pytest_funcmem.reporting.failure_report import failure_report
 
 if TYPE_CHECKING:
     from pytest_funcmem.plugin.run import AuditRun
@@ -104,8 +105,6 @@ class FunctionItem(pytest.Item):
         """The failure report of a leak; pytest's own representation of anything else."""
         if not isinstance(excinfo.value, Leak):
             return super().repr_failure(excinfo, style)
-        from pytest_funcmem.reporting.failure_report import failure_report
-
         record = excinfo.value.record
         rerun = " ".join(shlex.quote(part) for part in self.run.rerun_command(self))
         return LeakRepr(
