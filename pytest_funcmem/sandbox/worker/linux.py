@@ -62,6 +62,11 @@ def unshare(flags: int) -> None:
     _check(_libc.unshare(flags), f"unshare {flags:#x}")
 
 
+def setns(fd: int, kind: int) -> None:
+    """Join a namespace."""
+    _check(_libc.setns(fd, kind), f"setns {kind:#x}")
+
+
 def prctl(option: int, argument: object = 0, more: object = 0) -> None:
     """Set a property of this process."""
     wide = [item if isinstance(item, ctypes.c_void_p) else ctypes.c_ulong(item) for item in (argument, more)]  # type: ignore[arg-type]

@@ -214,6 +214,11 @@ def _verdict(number: int, action: int) -> list[bytes]:
 _filters = {hidden: build_filter(os.uname().machine, hidden_memory=hidden) for hidden in (False, True)}
 
 
+def knows_this_machine() -> bool:
+    """Whether candidates run under the filter here."""
+    return _filters[False] is not None
+
+
 def refuse_dangerous(*, hidden_memory: bool) -> None:
     """Install the filter; it holds for every process that this one starts and cannot be taken off.
 

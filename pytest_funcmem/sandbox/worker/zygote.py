@@ -95,47 +95,41 @@ def _fork_in_namespaces(
     control: socket.socket, spawn: dict[str, Any], descriptors: list[int], programs: dict[str, ModuleType]
 ) -> None:
     report_r, report_w = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.close(report_r)
-            _enter_namespaces(report_w, spawn, descriptors, programs)
-        except BaseException:
-            os.write(descriptors[3], traceback.format_exc().encode("utf-8", "replace"))
-        finally:
-            os._exit(125)
-    os.close(report_w)
+    own = os.open("/proc/self/ns/pid", os.O_RDONLY)
+    try:
+        # Only children enter the new process namespace; the next one has to be made from the zygote's own.
+        linux.unshare(linux.CLONE_NEWPID)
+        init = os.fork()
+        if init == 0:
+            try:
+                os.close(report_r)
+                os.close(own)
+                _be_init(report_w, spawn, descriptors, programs)
+            finally:
+                os._exit(125)
+        linux.setns(own, linux.CLONE_NEWPID)
+    finally:
+        os.close(own)
+        os.close(report_w)
     for fd in descriptors:
         os.close(fd)
     descriptors.clear()
+    control.send(_NUMBER.pack(init))
     with os.fdopen(report_r, "rb", buffering=0) as report:
-        init = report.read(_NUMBER.size)
-        if init is not None and len(init) == _NUMBER.size:
-            control.send(init)
-        else:
-            os.waitpid(pid, 0)
-            raise OSError("the candidate's namespaces could not be entered")
-        os.waitpid(pid, 0)
+        os.waitpid(init, 0)  # returns only when every process of the namespace is gone
         status = report.read(_NUMBER.size) or b""
     if len(status) != _NUMBER.size:
-        status = _NUMBER.pack(signal.SIGKILL)  # its init was killed before it could tell
+        status = _NUMBER.pack(signal.SIGKILL)  # it was killed before it could tell
     control.send(status)
 
 
-def _enter_namespaces(
+def _be_init(
     report: int, spawn: dict[str, Any], descriptors: list[int], programs: dict[str, ModuleType]
 ) -> None:
-    linux.unshare(linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWIPC)
-    init = os.fork()
-    if init:
-        os.write(report, _NUMBER.pack(init))
-        for fd in descriptors:
-            os.close(fd)
-        os.waitpid(init, 0)  # returns only when every process of the namespace is gone
-        os._exit(0)
+    """First process of a candidate's namespaces: prepares them, forks the candidate, reports its end."""
     try:
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-        linux.prctl(linux.PR_SET_DUMPABLE, 0)
+        linux.unshare(linux.CLONE_NEWNS | linux.CLONE_NEWIPC)
         _private_mounts(spawn)
         main = os.fork()
         if main == 0:
