@@ -12,12 +12,12 @@ from pytest_funcmem.audit.manifest import run_manifest
 from pytest_funcmem.audit.pipeline import Audit
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.options import Settings
-from pytest_funcmem.core.protocols import Builder
 from pytest_funcmem.core.records import AuditRecord, SourceFunction
 from pytest_funcmem.core.registry import REGISTRY, load
 from pytest_funcmem.corpora.reading import Corpus, read_sources
 from pytest_funcmem.audit.preflight import check_model, named_functions
 from pytest_funcmem.audit.world import world_of
+from pytest_funcmem.harness.builder_process import ProcessBuilder
 from pytest_funcmem.harness.execution import PROGRAMS
 from pytest_funcmem.models.open_model import open_model
 from pytest_funcmem.plugin.item import FunctionItem, SourceNode
@@ -55,6 +55,7 @@ class AuditRun:
             max_lines=settings.max_lines,
         )
         self.audit: Audit | None = None
+        self.builders: dict[str, ProcessBuilder] = {}
 
     def _check(self) -> None:
         settings = self.settings
@@ -163,7 +164,7 @@ class AuditRun:
         sandbox = open_sandbox(
             settings.sandbox, programs=PROGRAMS, workers=settings.workers, image=settings.image
         )
-        builders = self.builders()
+        self.builders = self._make_builders()
         target, reference = settings.model, settings.reference
         if target is None or reference is None:
             raise AssertionError("checked when the run was made")
@@ -173,20 +174,20 @@ class AuditRun:
             target=lambda: open_model(target, settings),
             reference=lambda: open_model(reference, settings),
             sandbox=sandbox,
-            builders=builders,
+            builders=self.builders,
             store=DirectoryStore(Path(settings.store)),
             world=world_of(sandbox),
             listener=self.progress,
         )
         self.audit.start([item.original.key for item in self.items])
 
-    def builders(self) -> dict[str, Builder]:
+    def _make_builders(self) -> dict[str, ProcessBuilder]:
         """The local builder by language, where there is one."""
         found = {}
         for name in REGISTRY["builder"]:
             kind, _, language = name.partition("/")
             if kind == "local":
-                found[language] = load("builder", name).from_settings(self.settings)
+                found[language] = ProcessBuilder(name, self.settings)
         return found
 
     def wait(self, key: str) -> AuditRecord:
@@ -201,6 +202,8 @@ class AuditRun:
         """Stop the pipeline; finished pieces stay in the store."""
         if self.audit is not None:
             self.audit.close()
+        for builder in self.builders.values():
+            builder.close()
 
     # --------------------------------------------------------------------------------------- reporting
 
@@ -229,7 +232,7 @@ class AuditRun:
             self.settings,
             models={} if audit is None else audit.identities,
             sandbox={} if audit is None else audit.sandbox_identity(),
-            builders=sorted(f"{builder.name}/{builder.version}" for builder in self.builders().values()),
+            builders=sorted(f"{builder.name}/{builder.version}" for builder in self.builders.values()),
             sources=self.settings.source,
             functions=len(self.corpus.functions),
             dropped={**self.corpus.dropped, **({"unnamed": self.unnamed} if self.unnamed else {})},
