@@ -7,6 +7,7 @@ files is told here, in terms of the files.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 from dataclasses import dataclass
@@ -157,10 +158,9 @@ def _gguf(spec: ModelSpec, directory: Path, name: str, *, hashed: bool = True) -
             expected="a checkpoint directory, or a file that begins with 'GGUF'",
             remedy="Name the directory that holds config.json and the weights.",
         )
-    try:
-        import gguf  # noqa: F401  (only whether it is there)
-    except ModuleNotFoundError as exc:
-        raise MissingExtraError.for_package("gguf", extra="gguf", purpose=f"to read {path}") from exc
+    for package in ("gguf", "accelerate"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtraError.for_package(package, extra="gguf", purpose=f"to read {path}")
     own = any((directory / file).is_file() for file in _TOKENIZER_FILES)
     return Checkpoint(
         directory=directory,

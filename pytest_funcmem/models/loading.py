@@ -6,11 +6,12 @@ own repository is refused. Knows nothing of prompts or audits.
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,7 +118,9 @@ def load_checkpoint(checkpoint: Checkpoint, *, where: str, dtype: str, device: t
         _refuse_other_kinds(config, where)
         with _translated(where, "tokenizer", checkpoint):
             tokenizer = AutoTokenizer.from_pretrained(directory, **tokenizer_common)
-        with _translated(where, "weights", checkpoint):
+        # The reader of GGUF files draws its progress bar whatever is set, so what it writes is dropped.
+        written = redirect_stderr(io.StringIO()) if checkpoint.gguf is not None else nullcontext()
+        with _translated(where, "weights", checkpoint), written:
             # Its annotation leaves out that it returns a pair when the report is asked for.
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 directory, config=config, dtype=_DTYPES[dtype], output_loading_info=True, **common
@@ -207,21 +210,17 @@ def _refuse_random_weights(report: Any, where: str) -> None:
 
 def _refuse_foreign_tokenizer(tokenizer: Any, module: Any, where: str) -> None:
     rows = module.get_input_embeddings().weight.shape[0]
-    vocabulary = tokenizer.get_vocab()
-    largest = max(vocabulary.values(), default=-1)
-    if largest < 0:
+    if not tokenizer.get_vocab():
         raise ModelSpecError(
             "The model's tokenizer is empty.",
             where=where,
             remedy="Save the model's tokenizer beside its weights.",
         )
-    # Many models pad their embeddings, so only the other direction is an error.
-    beyond = [token for token, place in vocabulary.items() if place >= rows]
-    if beyond and any(
-        place >= rows for token, place in vocabulary.items() if token not in tokenizer.all_special_tokens
-    ):
+    # Many models pad their embeddings, and some tokenizers add special tokens that the model never saw; but
+    # every id that ordinary text can give needs an embedding.
+    if tokenizer.vocab_size > rows:
         raise ModelSpecError(
-            f"The tokenizer has ids up to {largest}, and the model has embeddings for {rows}.",
+            f"The tokenizer has ids up to {tokenizer.vocab_size - 1}, and the model has {rows} embeddings.",
             where=where,
             expected="the tokenizer that the model was trained with",
             remedy="Save the model's own tokenizer beside its weights.",
