@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import importlib.util
 import json
 import os
 import resource
@@ -11,9 +12,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import pytest
 
@@ -23,55 +23,27 @@ from pytest_funcmem.sandbox import namespace_sandbox
 from pytest_funcmem.sandbox.choice import open_sandbox
 from pytest_funcmem.sandbox.pool import WarmSandbox
 
-PROBE = Path(__file__).with_name("sandbox_probe.py")
-QUICK = Limits(wall_s=10.0, memory_mib=256)
-SHORT = Limits(wall_s=1.0, memory_mib=256)
-HOST_SECRETS = ("/etc/shadow", "/etc/ssh", "/var/run/docker.sock", "/run/docker.sock", "/.host", "/home")
+
+def load_support() -> ModuleType:
+    """Import what the sandbox suites share; test files of one directory cannot import one another by name."""
+    spec = importlib.util.spec_from_file_location(
+        "sandbox_support", Path(__file__).with_name("sandbox_support.py")
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def open_or_skip(name: str, **settings: Any) -> WarmSandbox:
-    if name == "docker":
-        docker_sandbox = pytest.importorskip("pytest_funcmem.sandbox.docker_sandbox")
-        why_not = docker_sandbox.docker_answers()
-        if why_not is not None:
-            if os.environ.get("CI") == "true":
-                pytest.fail(f"CI must have a Docker engine: {why_not}", pytrace=False)
-            pytest.skip(f"no Docker engine: {why_not}")
-    return open_sandbox(name, programs={"probe": PROBE}, **settings)
-
-
-@pytest.fixture(scope="module", params=["namespace", pytest.param("docker", marks=pytest.mark.docker)])
-def sandbox(request: pytest.FixtureRequest) -> Iterator[WarmSandbox]:
-    opened = open_or_skip(request.param, workers=2)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(params=["namespace", pytest.param("docker", marks=pytest.mark.docker)])
-def fresh(request: pytest.FixtureRequest) -> Iterator[WarmSandbox]:
-    opened = open_or_skip(request.param, workers=1)
-    yield opened
-    opened.close()
-
-
-def probe(sandbox: WarmSandbox, do: str, *, limits: Limits = QUICK, **arguments: object) -> SandboxResult:
-    payload = json.dumps({"do": do, **arguments}).encode()
-    return sandbox.run(SandboxTask(program="probe", payload=payload, limits=limits))
-
-
-def answer(result: SandboxResult) -> Any:
-    assert result.outcome == "ended", result
-    assert result.exit_code == 0, result
-    return json.loads(result.records[-1])
-
-
-def assert_next_is_honest(sandbox: WarmSandbox) -> None:
-    """The next candidate gets its own result, finds nothing left, and is not slowed down."""
-    start = time.monotonic()
-    assert answer(probe(sandbox, "echo", value=[1, "ü"])) == [1, "ü"]
-    assert time.monotonic() - start < 5.0
-    found = answer(probe(sandbox, "list_directories", directories=["/tmp", "/dev/shm", ".", "/work"]))
-    assert found == {"/tmp": [], "/dev/shm": [], ".": [], "/work": ["task", "tmp"]}
+support = load_support()
+SHORT = support.SHORT
+open_or_skip = support.open_or_skip
+sandbox = support.sandbox
+fresh = support.fresh
+probe = support.probe
+answer = support.answer
+assert_next_is_honest = support.assert_next_is_honest
 
 
 # ------------------------------------------------------------------------------------ what a task gets
@@ -267,102 +239,6 @@ def test_host_memory_stays_bounded_while_a_candidate_floods(sandbox: WarmSandbox
     assert (after - before) / 1024 < 64
 
 
-# -------------------------------------------------------------------------------------------- attacks
-
-
-def test_fork_bomb(sandbox: WarmSandbox) -> None:
-    result = probe(sandbox, "fork_bomb", limits=SHORT)
-    assert (result.outcome, result.records) == ("timeout", (b"before",))
-    assert_next_is_honest(sandbox)
-
-
-def test_thread_bomb(sandbox: WarmSandbox) -> None:
-    assert answer(probe(sandbox, "thread_bomb")) < QUICK.processes
-    assert_next_is_honest(sandbox)
-
-
-def test_there_is_no_network_at_all(sandbox: WarmSandbox) -> None:
-    for what, became in answer(probe(sandbox, "network")).items():
-        if what == "loopback" and sandbox.name == "docker":
-            assert became == "ConnectionRefusedError"
-        elif what == "own server" and sandbox.name == "docker":
-            assert became is None  # a container's loopback is its own
-        else:
-            assert became in ("OSError", "PermissionError", "gaierror", "TimeoutError"), what
-
-
-def test_host_files_are_invisible(sandbox: WarmSandbox, tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("of the host")
-    paths = [str(secret), str(Path.home() / ".ssh"), str(PROBE), str(Path.cwd()), *HOST_SECRETS]
-    seen = answer(probe(sandbox, "look_at", paths=paths))
-    visible = {path: became for path, became in seen.items() if became}
-    # The image has a home directory and a shadow file of its own, which are not the host's and say nothing.
-    assert set(visible) <= {"/etc/shadow", "/home"}
-    assert "read" not in visible.values()
-
-
-def test_root_is_read_only(sandbox: WarmSandbox) -> None:
-    directories = ["/", "/etc", "/usr", "/usr/bin", "/var/tmp", "/run", "/dev", "/work", "/proc/sys/kernel"]
-    attempts = answer(probe(sandbox, "write_to", directories=[*directories, "."]))
-    assert attempts.pop(".") is None
-    if os.geteuid() != 0 and sandbox.name == "namespace":
-        attempts.pop("/work")  # its own mount, which ends with it
-    assert set(attempts.values()) <= {"PermissionError", "OSError", "FileNotFoundError"}
-    assert_next_is_honest(sandbox)
-
-
-def test_nothing_is_left_in_shared_directories(sandbox: WarmSandbox) -> None:
-    made = answer(probe(sandbox, "write_to", directories=["/tmp", "/dev/shm", "/work/tmp", "."]))
-    assert set(made.values()) == {None}
-    assert_next_is_honest(sandbox)
-
-
-def test_deep_and_forbidden_tree_is_removed(sandbox: WarmSandbox) -> None:
-    assert answer(probe(sandbox, "deep_tree", depth=1500)) == "made"
-    assert_next_is_honest(sandbox)
-
-
-def test_space_and_inodes_are_limited(sandbox: WarmSandbox) -> None:
-    filled = answer(probe(sandbox, "fill_files", limits=Limits(files_mib=4, wall_s=30.0)))
-    assert filled["mebibytes"] <= 4
-    assert filled["inodes"] < 5000
-    assert_next_is_honest(sandbox)
-
-
-def test_daemon_does_not_outlive_its_task(sandbox: WarmSandbox) -> None:
-    assert answer(probe(sandbox, "leave_daemon")) == "left"
-    others = answer(probe(sandbox, "processes"))
-    assert all(pid == 1 or uid == 0 for pid, uid in others), others  # none but the worker's own
-
-
-def test_child_that_holds_the_pipes_delays_nothing(sandbox: WarmSandbox) -> None:
-    start = time.monotonic()
-    result = probe(sandbox, "hold_pipes_open")
-    assert (result.outcome, result.records) == ("ended", (b"before",))
-    assert time.monotonic() - start < 5.0
-
-
-def test_other_processes_are_out_of_reach(sandbox: WarmSandbox) -> None:
-    result = probe(sandbox, "attack_others")
-    if result.outcome == "ended":
-        attempts = answer(result)
-        assert set(attempts["kill"]) <= {"PermissionError", "ProcessLookupError"}
-        assert set(attempts["memory"]) <= {"PermissionError", "FileNotFoundError"}
-        assert set(attempts["environment"]) <= {"PermissionError", "FileNotFoundError"}
-        assert set(attempts["descriptors"]) <= {"PermissionError", "FileNotFoundError"}
-        assert set(attempts["ptrace"]) <= {-1}
-    assert_next_is_honest(sandbox)
-
-
-def test_privileges_cannot_be_gained(sandbox: WarmSandbox) -> None:
-    results = answer(probe(sandbox, "rise"))
-    assert results.pop("su") != 0
-    for what, became in results.items():
-        assert became in ("PermissionError", "OSError", -1), what
-    assert_next_is_honest(sandbox)
-
-
 # --------------------------------------------------------------------------------------- the sandbox
 
 
@@ -416,169 +292,6 @@ def test_identity_names_what_matters(sandbox: WarmSandbox) -> None:
 def test_task_that_makes_no_sense_is_refused(sandbox: WarmSandbox, task: SandboxTask) -> None:
     with pytest.raises(UsageError):
         sandbox.run(task)
-
-
-def test_lost_worker_is_replaced_and_the_task_run_again(fresh: WarmSandbox) -> None:
-    assert answer(probe(fresh, "echo", value=1)) == 1
-    kill_workers(fresh)
-    assert answer(probe(fresh, "echo", value=2)) == 2
-
-
-def test_worker_killed_in_the_middle_of_a_task(fresh: WarmSandbox) -> None:
-    killer = threading.Timer(0.5, kill_workers, [fresh])
-    killer.start()
-    limits = Limits(wall_s=2.0)
-    assert probe(fresh, "hang", limits=limits).outcome == "timeout"
-    killer.join()
-    assert_next_is_honest(fresh)
-
-
-def test_worker_lost_twice_is_an_error(fresh: WarmSandbox) -> None:
-    stop = threading.Event()
-
-    def keep_killing() -> None:
-        while not stop.wait(0.1):
-            kill_workers(fresh)
-
-    killer = threading.Thread(target=keep_killing)
-    killer.start()
-    try:
-        with pytest.raises(SandboxError):
-            probe(fresh, "hang", limits=Limits(wall_s=30.0))
-    finally:
-        stop.set()
-        killer.join()
-    assert_next_is_honest(fresh)
-
-
-def test_closing_twice_and_using_a_closed_one(fresh: WarmSandbox) -> None:
-    fresh.close()
-    fresh.close()
-    with pytest.raises(SandboxError):
-        probe(fresh, "echo", value=1)
-    fresh.open()
-    assert answer(probe(fresh, "echo", value=1)) == 1
-
-
-def test_many_tasks_leave_no_descriptor(fresh: WarmSandbox) -> None:
-    def descriptors() -> int:
-        return len(list(Path("/proc/self/fd").iterdir()))
-
-    assert answer(probe(fresh, "echo", value=0)) == 0
-    before = descriptors()
-    for value in range(30):
-        assert answer(probe(fresh, "echo", value=value)) == value
-    assert descriptors() == before
-    for _ in range(4):  # worker after worker is replaced
-        probe(fresh, "echo", value=0)
-        kill_workers(fresh)
-    kept_connections = 8 if fresh.name == "docker" else 0
-    assert descriptors() <= before + kept_connections
-
-
-def kill_workers(sandbox: WarmSandbox) -> None:
-    """Do from outside what a crash of a worker's process or of its container does."""
-    for worker in [*sandbox._busy, *(worker for worker, _count in sandbox._idle)]:
-        worker.kill()
-
-
-OWNER = """
-import sys, threading
-from pathlib import Path
-from pytest_funcmem.core.protocols import Limits, SandboxTask
-from pytest_funcmem.sandbox import namespace_sandbox
-from pytest_funcmem.sandbox.choice import open_sandbox
-sandbox = open_sandbox(sys.argv[1], programs={"probe": Path(sys.argv[2])}, workers=1)
-print("open", flush=True)
-sandbox.run(SandboxTask(command=("sleep", "987"), limits=Limits(wall_s=900.0)))
-"""
-
-
-def sleepers() -> list[Path]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[:2] == [b"sleep", b"987"]:
-            found.append(path)
-    return found
-
-
-def test_nothing_survives_the_death_of_the_owner(fresh: WarmSandbox) -> None:
-    command = [sys.executable, "-c", OWNER, fresh.name, str(PROBE)]
-    owner = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    assert owner.stdout is not None
-    with owner, owner.stdout:
-        assert owner.stdout.readline() == b"open\n"
-        wait_for(lambda: bool(sleepers()))
-        owner.send_signal(signal.SIGKILL)
-    wait_for(lambda: not sleepers())
-    if fresh.name == "docker":
-        fresh.close()
-        fresh.open()  # reaps what the engine has not removed yet
-        wait_for(lambda: not containers_of(owner.pid))
-
-
-@pytest.mark.docker
-def test_containers_of_a_dead_owner_are_reaped() -> None:
-    sandbox = open_or_skip("docker", workers=1)
-    try:
-        from pytest_funcmem.sandbox import docker_sandbox
-
-        client = docker_sandbox.connect()
-        try:
-            dead = subprocess.Popen(["true"])
-            dead.wait()
-            labels = {"org.pytest-funcmem.owner": str(dead.pid), "org.pytest-funcmem.owner-start": "1"}
-            own = client.containers.list(filters={"label": f"org.pytest-funcmem.owner={os.getpid()}"})
-            labels = {**own[0].labels, **labels}
-            client.containers.create(
-                sandbox.identity()["image"], ["true"], labels=labels, network_mode="none"
-            )
-            assert len(containers_of(dead.pid)) == 1
-            docker_sandbox.reap_orphans(client)
-            assert containers_of(dead.pid) == []
-            assert len(containers_of(os.getpid())) >= 1
-        finally:
-            client.close()
-    finally:
-        sandbox.close()
-
-
-@pytest.mark.docker
-def test_engine_lost_at_work_is_an_error_and_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
-    sandbox = open_or_skip("docker", workers=1)
-    try:
-        assert answer(probe(sandbox, "echo", value=1)) == 1
-        kill_workers(sandbox)
-        with monkeypatch.context() as patch:
-            # What a client finds when the engine has gone.
-            patch.setattr(sandbox._client.api, "base_url", "http+docker://localhost/nowhere")  # type: ignore[attr-defined]
-            with pytest.raises(SandboxError, match="engine failed"):
-                probe(sandbox, "echo", value=1)
-        assert answer(probe(sandbox, "echo", value=1)) == 1
-    finally:
-        sandbox.close()
-
-
-def containers_of(pid: int) -> list[str]:
-    from pytest_funcmem.sandbox import docker_sandbox
-
-    client = docker_sandbox.connect()
-    try:
-        label = f"org.pytest-funcmem.owner={pid}"
-        return [container.id for container in client.containers.list(all=True, filters={"label": label})]
-    finally:
-        client.close()
-
-
-def wait_for(condition: Callable[[], bool], *, limit_s: float = 20.0) -> None:
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end, "it did not come true in time"
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("name", ["namespace", pytest.param("docker", marks=pytest.mark.docker)])
