@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import docker.errors
+import docker.utils
 
 from pytest_funcmem.core.errors import SandboxUnavailableError
 from pytest_funcmem.sandbox.images.host_base import (
@@ -156,7 +157,7 @@ def _import(client: Any, archive: Path, tag: str) -> str:
 def _pull(client: Any, name: str, progress: Progress) -> str | None:
     """Pull an image; None where no registry answers in time or it has no such image."""
     progress(f"pulling {name}")
-    repository, _, tag = name.partition(":")
+    repository, tag = docker.utils.parse_repository_tag(name)
     events: queue.Queue[Mapping[str, Any] | None] = queue.Queue()
 
     def listen() -> None:
