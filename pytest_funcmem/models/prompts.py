@@ -149,7 +149,9 @@ class TokenizerCutter:
             ids, _ = self._ids(function.text, start, end)
             text = function.text[start:end]
             piece = _Piece(self._tokenizer, text, ids)
-            context = piece.tokens_within(function.signature_start - start)
+            before = function.signature_start - start
+            # A tokenizer may begin every text with a token of no characters; it is no context.
+            context = piece.tokens_within(before) if before else 0
             if context <= prefix_tokens:
                 return Prompt(
                     text=text, token_ids=tuple(ids), tokenizer=self.name, context_tokens=context

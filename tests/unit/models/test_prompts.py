@@ -100,6 +100,16 @@ def test_the_context_is_as_long_as_it_may_be(tokenizers: dict[str, Any], make: s
     assert whole.text == function.text[: function.signature_end]
 
 
+@pytest.mark.parametrize("make", [*FAITHFUL, "lossy"])
+@pytest.mark.parametrize("before", ["", "    ", "x = 1\n", "\U0001f600"])
+def test_no_context_at_all_is_wanted(tokenizers: dict[str, Any], make: str, before: str) -> None:
+    function = source(before, "fn f(x) {", "}")
+    prompt = cutter_of(tokenizers, make).cut(function, prefix_tokens=0)
+    assert prompt.context_tokens == 0
+    assert prompt.text.endswith("fn f(x) {")
+    assert function.text[: function.signature_end].endswith(prompt.text)
+
+
 def test_a_merged_newline_is_told_and_the_whole_signature_kept(tokenizers: dict[str, Any]) -> None:
     function = source("", "def shipping_cost(weight):", "\n    return 1\n")
     merging, separate = cutter_of(tokenizers, "merging"), cutter_of(tokenizers, "separate")
