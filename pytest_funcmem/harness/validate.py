@@ -48,6 +48,7 @@ MUTANT_TIMEOUT_S = 1.0
 """Seconds that a mutant or a stub gets for one state at least; one that runs out of them is told apart."""
 
 _TIMEOUTS_S = (1.0, 2.0, 4.0, 8.0, 16.0)
+_ORIGINAL_TIMEOUT_S = 1.6
 _PROBE_STATES = 2
 _MAX_NAMED = 8
 
@@ -229,7 +230,7 @@ class _Validation:
     def execute_original(self, states: Sequence[InputState], *, coverage: bool) -> Execution:
         self.check_time()
         program = original_program(self.function, self.scaffold)
-        return execute(self.sandbox, program, states, coverage=coverage, state_timeout_s=_TIMEOUTS_S[-1] / 10)
+        return execute(self.sandbox, program, states, coverage=coverage, state_timeout_s=_ORIGINAL_TIMEOUT_S)
 
     def execute_code(
         self, code: str, states: Sequence[InputState], timeout_s: float

@@ -365,7 +365,7 @@ def _missing_names(
 
 
 def dotted_name(node: ast.expr) -> str:
-    """``a.b`` for ``a.b``, ``a.b(...)`` and ``a.b[...]``, as decorators, bases and hints are written; else ''."""
+    """``a.b`` for ``a.b``, ``a.b(...)`` and ``a.b[...]``: decorators, bases, hints; else ''."""
     match node:
         case ast.Name(id=name):
             return name

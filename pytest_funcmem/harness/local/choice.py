@@ -78,9 +78,8 @@ def choose(
         best = min(
             rest,
             key=lambda trial: (
-                trial.raises and raising >= most_raising,
-                outputs[trial.digest],
                 trial.raises,
+                outputs[trial.digest],
                 paths[trial.lines],
                 *_cost(trial),
             ),

@@ -15,10 +15,10 @@ from pytest_funcmem.harness.local.analysis import Analysis, UnreadableFunctionEr
 from pytest_funcmem.harness.local.literals import constant_text
 from pytest_funcmem.harness.local.strategies import near_numbers
 
-__all__ = ["Slot", "change", "slots_of", "with_slot"]
+__all__ = ["Slot", "change", "share", "slots_of", "with_slot"]
 
 Slot = tuple[str, int]
-"""An expression of a state: ``("argument", n)``, ``("keyword", n)``, ``("receiver", 0)``, ``("setup", n)``."""
+"""Part of a state: ``("argument", n)``, ``("keyword", n)``, ``("receiver", 0)``, ``("setup", n)``."""
 
 _EMPTY = {ast.List: "[]", ast.Dict: "{}", ast.Tuple: "()", ast.Set: "set()"}
 
@@ -96,6 +96,26 @@ def change(state: InputState, slot: Slot, constants: Sequence[str], generator: r
     new = _changed(node, constants, generator)
     changed = put(tree.value, new)
     return with_slot(state, slot, ast.unparse(changed))
+
+
+def share(analysis: Analysis, state: InputState, generator: random.Random) -> InputState:
+    """Put a constant of one part of a state into another part, so that what is looked up can be found."""
+    slots = [slot for found in slots_of(analysis, state).values() for slot in found]
+    if len(slots) < 2:
+        return state
+    giver, taker = generator.sample(slots, 2)
+    constants = leaves(slot_text(state, giver))
+    return change(state, taker, constants, generator) if constants else state
+
+
+def leaves(text: str) -> tuple[str, ...]:
+    """Constants in an expression, as source."""
+    try:
+        tree = parse_quietly(text)
+    except UnreadableFunctionError:
+        return ()
+    found = [constant_text(node) for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return tuple(dict.fromkeys(item for item in found if item is not None and item != "None"))
 
 
 Put = Callable[[ast.expr, ast.expr], ast.expr]

@@ -21,8 +21,8 @@ def _words(*texts: str) -> tuple[str, ...]:
 
 _FROM = {
     "typing": "Any AnyStr Awaitable Callable ClassVar Collection Coroutine DefaultDict Deque Dict Final "
-    "FrozenSet Generator Generic Hashable Iterable Iterator List Literal Mapping MutableMapping NamedTuple NoReturn "
-    "Optional Sequence Set Text Tuple Type TypedDict TypeVar Union cast overload",
+    "FrozenSet Generator Generic Hashable Iterable Iterator List Literal Mapping MutableMapping NamedTuple "
+    "NoReturn Optional Sequence Set Text Tuple Type TypedDict TypeVar Union cast overload",
     "collections": "Counter OrderedDict defaultdict deque namedtuple",
     "dataclasses": "asdict dataclass field",
     "enum": "Enum IntEnum",

@@ -15,7 +15,7 @@ from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import InputState, OutputState, Scaffold
 from pytest_funcmem.harness.execution import Execution, execute, original_program
 from pytest_funcmem.harness.local.drawing import draw
-from pytest_funcmem.harness.local.edits import change, slots_of
+from pytest_funcmem.harness.local.edits import change, share, slots_of
 from pytest_funcmem.harness.local.guards import Wish, wishes
 from pytest_funcmem.harness.local.settings import LocalBuilderSettings
 from pytest_funcmem.harness.local.states import ReceiverMode, StatePlan
@@ -23,7 +23,7 @@ from pytest_funcmem.harness.outputs import output_digest, validity
 
 __all__ = ["Found", "Search", "Trial", "size_of"]
 
-_CHUNK = 60
+_CHUNK = 30
 _MAX_TIMEOUTS = 4
 _FEW = 5
 _SEARCH_TIMEOUT_S = 1.0
@@ -157,7 +157,17 @@ class Search:
     def _fresh(self, mode: ReceiverMode, count: int, label: str) -> list[InputState]:
         if self._plan.is_empty and not self._plan.draws:
             return [InputState(receiver=None, seed=0)]
-        return draw(self._plan.strategy(mode), seed=self._derived(f"{label}/{mode}"), count=count)
+        seed = self._derived(f"{label}/{mode}")
+        states = draw(self._plan.strategy(mode), seed=seed, count=count)
+        if not self._plan.related:
+            return states
+        generator = random.Random(seed)
+        return [state if place % 3 else self._shared(state, generator) for place, state in enumerate(states)]
+
+    def _shared(self, state: InputState, generator: random.Random) -> InputState:
+        for _ in range(3):
+            state = share(self._plan.analysis, state, generator)
+        return state
 
     def _guided(self, number: int) -> list[InputState]:
         """States near known ones, changed where the conditions before missed lines look."""
@@ -193,6 +203,8 @@ class Search:
             changed = change(state, slot, constants or self._constants, generator)
             if size_of(changed) <= _MAX_STATE_TEXT:
                 state = changed
+        if self._plan.related and generator.random() < 0.4:
+            state = share(self._plan.analysis, state, generator)
         return replace(state, seed=generator.randrange(8)) if self._plan.draws else state
 
     # ------------------------------------------------------------------------------------------- runs

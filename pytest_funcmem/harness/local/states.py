@@ -44,6 +44,7 @@ class StatePlan:
         attributes: Attributes of the receiver that the function reads, with shapes.
         extents: Symbols of sizes that several parts share.
         reads_stdin: Whether the function reads standard input.
+        related: Whether values of one part have to turn up in another for all to be seen.
         draws: Whether the file has sources of randomness, so that the seed of a state counts.
     """
 
@@ -55,20 +56,21 @@ class StatePlan:
     extents: tuple[str, ...]
     reads_stdin: bool
     draws: bool
+    related: bool
 
     @classmethod
     def of(cls, analysis: Analysis, pool: LiteralPool) -> StatePlan:
         """Plan the states of a function from its text."""
-        evidence, receiver = read_uses(analysis)
+        uses = read_uses(analysis)
         shapes = tuple(
-            (parameter, _parameter_shape(analysis, parameter, evidence[parameter.name]))
+            (parameter, _parameter_shape(analysis, parameter, uses.parameters[parameter.name]))
             for parameter in analysis.parameters
         )
         names = {parameter.name for parameter in analysis.parameters}
         extents = dict.fromkeys(symbol for _, shape in shapes for symbol in _extents(shape))
         attributes = tuple(
             (name, shape_of(analysis, name, None, None, found))
-            for name, found in receiver.fields.items()
+            for name, found in uses.receiver.fields.items()
             if not _is_member(analysis, name)
         )
         kinds: dict[str, tuple[ReceiverMode, ...]] = {
@@ -88,6 +90,7 @@ class StatePlan:
                 and dotted_name(item.func) in ("input", "sys.stdin.read", "sys.stdin.readline")
                 for item in ast.walk(analysis.node)
             ),
+            related=uses.related,
             draws=_RANDOM_SOURCES.search(analysis.source.text) is not None,
         )
 

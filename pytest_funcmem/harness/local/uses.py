@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from pytest_funcmem.harness.local.analysis import Analysis, FunctionNode, dotted_name
 from pytest_funcmem.harness.local.evidence import MAX_DEPTH, Evidence
@@ -23,7 +24,7 @@ from pytest_funcmem.harness.local.votes import (
     vote_pattern,
 )
 
-__all__ = ["read_uses"]
+__all__ = ["Uses", "read_uses"]
 
 _SAME_KIND = frozenset(
     {
@@ -48,12 +49,23 @@ _MAX_CALL_DEPTH = 2
 _MAX_STEPS = 20_000
 
 
-def read_uses(analysis: Analysis) -> tuple[dict[str, Evidence], Evidence]:
-    """Read the function.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uses:
+    """What reading a function gave.
 
-    Returns:
-        Evidence of each parameter by name, and of the receiver (empty evidence where there is none).
+    Attributes:
+        parameters: Evidence of each parameter by name.
+        receiver: Evidence of the receiver; empty where there is none.
+        related: Whether two given values are compared with each other, or one is looked up in the other.
     """
+
+    parameters: dict[str, Evidence]
+    receiver: Evidence
+    related: bool
+
+
+def read_uses(analysis: Analysis) -> Uses:
+    """Read the function."""
     reader = _Reader(analysis)
     evidence = {parameter.name: Evidence(label=parameter.name) for parameter in analysis.parameters}
     receiver = Evidence(label=analysis.receiver or "")
@@ -61,7 +73,7 @@ def read_uses(analysis: Analysis) -> tuple[dict[str, Evidence], Evidence]:
     if analysis.receiver is not None:
         names[analysis.receiver] = receiver
     reader.read(analysis.node, names, 0)
-    return evidence, receiver
+    return Uses(parameters=evidence, receiver=receiver, related=reader.related)
 
 
 class _Reader:
@@ -73,6 +85,7 @@ class _Reader:
         self.literals = LiteralRoots(analysis)
         self.call_depth = 0
         self.steps = 0
+        self.related = False
 
     def read(self, node: FunctionNode, names: dict[str, Evidence], call_depth: int) -> None:
         saved = self.names, self.literals, self.call_depth
@@ -331,6 +344,8 @@ class _Reader:
                     found.lengths.setdefault(abs(int(text)) + 1)
                     return found.any_element()
                 by = self.value(index)
+                if by is not None and by.counts is None:
+                    self.related = True
                 if by is not None and by.counts is not None:
                     found.vote("list", 3)
                     found.extent = found.extent or by.counts
@@ -349,6 +364,8 @@ class _Reader:
         for place, op in enumerate(node.ops):
             left, right = sides[place], sides[place + 1]
             left_found, right_found = found_sides[place], found_sides[place + 1]
+            if left_found is not None and right_found is not None:
+                self.related = True
             if isinstance(op, ast.In | ast.NotIn):
                 if left_found is not None:
                     left_found.known(self.literals.members(right))

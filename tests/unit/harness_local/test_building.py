@@ -12,7 +12,7 @@ from pytest_funcmem.harness.local.builder import LocalBuilderSettings, LocalPyth
 from pytest_funcmem.harness.outputs import similarity
 from pytest_funcmem.harness.validate import HarnessConditions, validate
 
-SETTINGS = LocalBuilderSettings(first_states=40, round_states=30, pool=20, mutants=6)
+SETTINGS = LocalBuilderSettings(first_states=30, round_states=20, pool=16, mutants=4)
 
 CONCLUSIVE = {
     "threshold table": """

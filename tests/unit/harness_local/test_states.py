@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pytest_funcmem.harness.local.analysis import analyse
 from pytest_funcmem.harness.local.drawing import draw
-from pytest_funcmem.harness.local.edits import change, slots_of, with_slot
+from pytest_funcmem.harness.local.edits import change, share, slots_of, with_slot
 from pytest_funcmem.harness.local.guards import wishes
 from pytest_funcmem.harness.local.literals import mine
 from pytest_funcmem.harness.local.states import StatePlan
@@ -175,3 +175,17 @@ def test_wishes_name_what_guards_a_missed_line(read_function, missed, names, con
     found = wishes(analyse(function), missed)
     assert names <= {name for wish in found for name in wish.names}
     assert constants <= {text for wish in found for text in wish.constants}
+
+
+def test_values_that_are_looked_up_turn_up_on_both_sides(read_function):
+    related = read_function(
+        "def f(table, key):\n    if key in table:\n        return table[key]\n    return 0\n"
+    )
+    apart = read_function("def f(table: dict, key: str):\n    return len(table), key.upper()\n")
+    assert StatePlan.of(analyse(related), mine(analyse(related))).related
+    assert not StatePlan.of(analyse(apart), mine(analyse(apart))).related
+    state = with_slot(states_of(related, count=1)[0], ("argument", 0), "{'left': 1, 'right': 2}")
+    state = with_slot(state, ("argument", 1), "'other'")
+    generator = random.Random(1)
+    shared = [share(analyse(related), state, generator).arguments for _ in range(30)]
+    assert sum(eval(key) in eval(table) for table, key in shared) >= 5

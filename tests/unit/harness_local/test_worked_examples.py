@@ -31,7 +31,7 @@ def test_similarities_of_both_models_are_in_their_bands(sandbox, shared_dir, nam
             completions[model, row["function"]] = row["completion"]
     scan = frontend.scan(path.read_text(encoding="utf-8"), path=name)
     function = next(item for item in scan.functions if ("target", item.key) in completions)
-    harness = LocalPythonBuilder(LocalBuilderSettings(mutants=12)).build(function, sandbox, seed=0)
+    harness = LocalPythonBuilder(LocalBuilderSettings(mutants=8)).build(function, sandbox, seed=0)
     assert isinstance(harness, Harness), harness
     for model, (low, high) in zip(("target", "reference"), CASES[name], strict=True):
         code = frontend.candidate(function, completions[model, function.key]).code
