@@ -16,12 +16,15 @@ from pytest_funcmem.harness.local.literal_roots import LiteralRoots
 from pytest_funcmem.harness.local.literals import constant_text, literals_in
 from pytest_funcmem.harness.local.vocabulary import ATTRIBUTE_KINDS, METHOD_KINDS, TEXT_KEEPERS, TYPE_KINDS
 from pytest_funcmem.harness.local.votes import (
-    vote_argument,
+    container_of,
+    measured_in,
+    split_text,
     vote_arithmetic,
+    vote_call,
     vote_comparison,
     vote_format,
     vote_instance,
-    vote_pattern,
+    vote_membership,
 )
 
 __all__ = ["Uses", "read_uses"]
@@ -41,9 +44,6 @@ _SAME_KIND = frozenset(
         "abs",
         "round",
     }
-)
-_PATTERN_FUNCTIONS = frozenset(
-    f"re.{name}" for name in ("search", "match", "fullmatch", "findall", "sub", "split")
 )
 _MAX_CALL_DEPTH = 2
 _MAX_STEPS = 20_000
@@ -292,9 +292,7 @@ class _Reader:
                 inner_found = self.value(node.elt)
                 if inner_found is None:
                     return None
-                container = Evidence(depth=inner_found.depth)
-                container.element = inner_found
-                return container
+                return container_of(inner_found)
             case ast.FormattedValue(value=inner, format_spec=spec):
                 found = self.value(inner)
                 if found is not None and isinstance(spec, ast.JoinedStr) and spec.values:
@@ -310,8 +308,7 @@ class _Reader:
                 return None
 
     def test(self, node: ast.expr) -> Evidence | None:
-        found = self.value(node)
-        if found is not None and isinstance(node, ast.Name | ast.Attribute):
+        if (found := self.value(node)) is not None and isinstance(node, ast.Name | ast.Attribute):
             found.vote("bool", 1)
         return found
 
@@ -372,24 +369,14 @@ class _Reader:
                     if isinstance(right, ast.Constant) and isinstance(right.value, str):
                         left_found.vote("str", 2)
                 if right_found is not None:
-                    text = constant_text(left)
-                    if text is not None:
-                        right_found.known([])
-                        right_found.vote("dict", 1)
-                        right_found.vote("list", 1)
-                        if text[0] in "'\"":
-                            right_found.vote("str", 2)
-                            right_found.formats.setdefault(("contains", text))
-                        right_found.any_element().known([text])
-                    else:
-                        right_found.vote("list", 1)
+                    vote_membership(right_found, constant_text(left))
                 continue
             self.compare_pair(op, left, left_found, right)
             self.compare_pair(op, right, right_found, left)
 
     def compare_pair(self, op: ast.cmpop, side: ast.expr, found: Evidence | None, other: ast.expr) -> None:
         if found is None:
-            if (measured := _measured(side)) is not None:
+            if (measured := measured_in(side)) is not None:
                 container = self.value(measured)
                 text = constant_text(other)
                 if container is not None and text is not None and text.isdigit():
@@ -418,26 +405,14 @@ class _Reader:
             self.names[node.func.id].vote("callable")
             return None
         first = arguments[0] if arguments else None
-        short = name.rsplit(".", 1)[-1]
         if name == "isinstance" and first is not None and len(node.args) == 2:
             vote_instance(self.analysis, first, node.args[1])
             return None
-        if isinstance(node.func, ast.Attribute) and short == "join" and first is not None:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "join" and first is not None:
             first.vote("list", 2)
             first.any_element().vote("str")
             return None
-        if first is not None:
-            vote_argument(name, first, node)
-        if name.startswith("math."):
-            for found in arguments:
-                if found is not None:
-                    found.vote("number", 3)
-        if name in _PATTERN_FUNCTIONS:
-            vote_pattern(node, arguments)
-        if short == "strptime" and len(node.args) == 2 and first is not None:
-            first.vote("str", 4)
-            if isinstance(node.args[1], ast.Constant) and isinstance(node.args[1].value, str):
-                first.formats.setdefault(("date", node.args[1].value))
+        vote_call(name, node, arguments)
         self.helper(name, node, arguments)
         if name in ("min", "max"):
             return first if len(arguments) > 1 else self.iterate(first)
@@ -461,25 +436,11 @@ class _Reader:
             case "items":
                 return None
             case "values":
-                inner = Evidence(depth=base.depth + 1)
-                inner.element = base.any_element()
-                return inner
+                return container_of(base.any_element())
             case "keys":
-                inner = Evidence(depth=base.depth + 1)
-                inner.element = base.any_key()
-                return inner
+                return container_of(base.any_key())
             case "split" | "rsplit" | "partition" | "rpartition" | "splitlines":
-                separator = (
-                    texts[0]
-                    if texts and texts[0][0] in "'\""
-                    else repr("\n" if name == "splitlines" else " ")
-                )
-                base.formats.setdefault(("separator", separator))
-                pieces = Evidence(depth=base.depth + 1)
-                piece = pieces.any_element()
-                piece.vote("str")
-                base.fields.setdefault("<piece>", piece)
-                return pieces
+                return split_text(base, name, texts)
             case "startswith" | "endswith":
                 for argument in node.args[:1]:
                     for text in texts or self.literals.members(argument, keys=False):
@@ -539,11 +500,3 @@ class _Reader:
     def looked_up_by_method(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop", "index") and node.args:
             self.looked_up(node.func.value, node.args[0])
-
-
-def _measured(node: ast.expr) -> ast.expr | None:
-    match node:
-        case ast.Call(func=ast.Name(id="len"), args=[inner]):
-            return inner
-        case _:
-            return None

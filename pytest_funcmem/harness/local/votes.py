@@ -9,16 +9,40 @@ from pytest_funcmem.harness.local.evidence import Evidence
 from pytest_funcmem.harness.local.vocabulary import ARGUMENT_KINDS, ITERATORS, TYPE_KINDS
 
 __all__ = [
-    "vote_argument",
+    "container_of",
+    "measured_in",
+    "split_text",
     "vote_arithmetic",
+    "vote_call",
     "vote_comparison",
     "vote_format",
     "vote_instance",
-    "vote_pattern",
+    "vote_membership",
 ]
 
+_PATTERN_FUNCTIONS = frozenset(
+    f"re.{name}" for name in ("search", "match", "fullmatch", "findall", "sub", "split")
+)
 
-def vote_argument(name: str, first: Evidence, node: ast.Call) -> None:
+
+def vote_call(name: str, node: ast.Call, arguments: list[Evidence | None]) -> None:
+    """Being handed to a function of the standard library."""
+    first = arguments[0] if arguments else None
+    if first is not None:
+        _vote_first(name, first, node)
+    if name.startswith("math."):
+        for found in arguments:
+            if found is not None:
+                found.vote("number", 3)
+    if name in _PATTERN_FUNCTIONS:
+        _vote_pattern(node, arguments)
+    if name.endswith("strptime") and len(node.args) == 2 and first is not None:
+        first.vote("str", 4)
+        if isinstance(node.args[1], ast.Constant) and isinstance(node.args[1].value, str):
+            first.formats.setdefault(("date", node.args[1].value))
+
+
+def _vote_first(name: str, first: Evidence, node: ast.Call) -> None:
     """Being the first argument of a well-known function."""
     if name in ARGUMENT_KINDS:
         first.vote(*ARGUMENT_KINDS[name])
@@ -114,7 +138,47 @@ def vote_instance(analysis: Analysis, found: Evidence, types: ast.expr) -> None:
             found.vote(f"class:{name}", 2)
 
 
-def vote_pattern(node: ast.Call, arguments: list[Evidence | None]) -> None:
+def vote_membership(found: Evidence, text: str | None) -> None:
+    """Being searched for a constant, given as source, or for something else (None)."""
+    if text is None:
+        found.vote("list", 1)
+        return
+    found.vote("dict", 1)
+    found.vote("list", 1)
+    if text[0] in "'\"":
+        found.vote("str", 2)
+        found.formats.setdefault(("contains", text))
+    found.any_element().known([text])
+
+
+def split_text(base: Evidence, name: str, texts: list[str]) -> Evidence:
+    """Being split; gives the evidence of the pieces."""
+    separator = repr("\n" if name == "splitlines" else " ")
+    if texts and texts[0][0] in "'\"":
+        separator = texts[0]
+    base.formats.setdefault(("separator", separator))
+    piece = base.attribute("<piece>")
+    piece.vote("str")
+    return container_of(piece)
+
+
+def container_of(inner: Evidence) -> Evidence:
+    """Evidence of something that holds values of which something is known."""
+    found = Evidence(depth=inner.depth)
+    found.element = inner
+    return found
+
+
+def measured_in(node: ast.expr) -> ast.expr | None:
+    """What ``len(…)`` measures; None for any other expression."""
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[inner]):
+            return inner
+        case _:
+            return None
+
+
+def _vote_pattern(node: ast.Call, arguments: list[Evidence | None]) -> None:
     """Being searched with a regular expression."""
     place = 2 if isinstance(node.func, ast.Attribute) and node.func.attr == "sub" else 1
     if place < len(arguments) and (found := arguments[place]) is not None:
