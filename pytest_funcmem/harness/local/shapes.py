@@ -233,7 +233,7 @@ def _from_evidence(
         fields = tuple(
             (attribute, _from_evidence(analysis, attribute, None, found, nesting + 1))
             for attribute, found in evidence.fields.items()
-            if not attribute.startswith("<")
+            if not attribute.startswith(("<", "__"))
         )
         shape = Shape(kind="object", fields=fields)
     else:

@@ -71,7 +71,7 @@ class StatePlan:
         attributes = tuple(
             (name, shape_of(analysis, name, None, None, found))
             for name, found in uses.receiver.fields.items()
-            if name.isidentifier() and not _is_member(analysis, name)
+            if name.isidentifier() and not name.startswith("__") and not _is_member(analysis, name)
         )
         kinds: dict[str, tuple[ReceiverMode, ...]] = {
             "method": ("made", "bare"),
