@@ -17,6 +17,7 @@ from pathlib import Path
 from pytest_funcmem import __version__
 from pytest_funcmem.core.errors import FuncmemError, SourceError
 from pytest_funcmem.core.options import Settings
+from pytest_funcmem.core.protocols import PromptCutter
 
 __all__ = ["main"]
 
@@ -61,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     audit = commands.add_parser(
         "audit",
         help="audit a tree that is not trusted; other arguments go to pytest",
-        description="Audit PATH with pytest's configuration kept away from it. All other arguments go to pytest.",
+        description="Audit PATH without the pytest configuration in it. All other arguments go to pytest.",
     )
     audit.add_argument("path", metavar="PATH", help="file, directory or data set")
     prompts = commands.add_parser(
@@ -137,9 +138,8 @@ def _prompts(options: argparse.Namespace) -> int:
         min_lines=options.min_lines,
         max_lines=options.max_lines,
     )
-    if options.tokenizer is None:
-        cutter = FallbackCutter()
-    else:
+    cutter: PromptCutter = FallbackCutter()
+    if options.tokenizer is not None:
         cutter = open_model(options.tokenizer, Settings()).cutter()
     prompts = [cutter.cut(function, prefix_tokens=options.prefix_tokens) for function in corpus.functions]
     if options.output == "-":

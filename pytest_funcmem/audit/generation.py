@@ -14,15 +14,18 @@ from typing import Literal
 
 from pytest_funcmem.audit.events import Counters, Event, Listener
 from pytest_funcmem.audit.keys import completion_key, prompt_key
+from pytest_funcmem.audit.reuse import reuse
 from pytest_funcmem.core.digests import digest, text_digest
 from pytest_funcmem.core.errors import EngineError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Model, Store
 from pytest_funcmem.core.records import Completion, Prompt, SourceFunction
 from pytest_funcmem.models.batches import plan_batches
-from pytest_funcmem.store.codec import decode, encode
+from pytest_funcmem.store.codec import encode
 
-__all__ = ["Generated", "complete_plan", "cut_prompts"]
+__all__ = ["Generated", "SideName", "complete_plan", "cut_prompts"]
+
+SideName = Literal["target", "reference"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,25 +56,21 @@ def cut_prompts(
     prompts: list[Prompt] = []
     for done, function in enumerate(functions):
         key = prompt_key(function, tokenizer=tokenizer, prefix_tokens=settings.prefix_tokens)
-        found = store.get("prompt", key) if stored else None
-        if found is None:
+        prompt = reuse(store, "prompt", key, Prompt) if stored else None
+        if prompt is None:
             cutter = cutter if cutter is not None else model.cutter()
             prompt = cutter.cut(function, prefix_tokens=settings.prefix_tokens)
             if stored:
                 store.put("prompt", key, encode(prompt))
-        else:
-            prompt = decode(Prompt, found)
         prompts.append(prompt)
         listener(
-            Event(
-                stage="prompts", done=done + 1, total=len(functions), seconds=time.monotonic() - began
-            )
+            Event(stage="prompts", done=done + 1, total=len(functions), seconds=time.monotonic() - began)
         )
     return tuple(prompts)
 
 
 def complete_plan(
-    side: Literal["target", "reference"],
+    side: SideName,
     model: Model,
     functions: Sequence[SourceFunction],
     prompts: Sequence[Prompt],
@@ -94,6 +93,11 @@ def complete_plan(
         functions: All collected functions.
         prompts: Their prompts.
         selected: Positions of the functions whose completions are wanted.
+        store: Where completions are taken from and kept.
+        settings: Of the audit.
+        counters: Counts what is generated and what is reused.
+        listener: Told of every finished batch.
+        cancelled: Ends the work before the next batch.
         deliver: Called with a position and its completion as soon as it is stored.
 
     Raises:
@@ -128,10 +132,12 @@ def complete_plan(
             )
             for place, row in enumerate(rows)
         }
-        found = {row: store.get("completion", keys[row]) if reusable else None for row in wanted}
-        if all(value is not None for value in found.values()):
-            for row in wanted:
-                completion = decode(Completion, found[row])
+        found: dict[int, Completion | None] = {
+            row: reuse(store, "completion", keys[row], Completion) if reusable else None for row in wanted
+        }
+        kept = {row: completion for row, completion in found.items() if completion is not None}
+        if len(kept) == len(wanted):
+            for row, completion in kept.items():
                 deliver(row, Generated(completion=completion, seconds=0.0, reused=True))
             counters.completions_reused += len(wanted)
             done += len(wanted)

@@ -11,6 +11,7 @@ from typing import Any
 from pytest_funcmem.audit.events import Counters
 from pytest_funcmem.audit.generation import Generated
 from pytest_funcmem.audit.keys import execution_key, harness_key
+from pytest_funcmem.audit.reuse import reuse
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Builder, LanguageFrontend, Sandbox, Store
@@ -30,7 +31,7 @@ from pytest_funcmem.core.records import (
 from pytest_funcmem.harness.execution import execute, spliced_program
 from pytest_funcmem.harness.outputs import same_output
 from pytest_funcmem.metrics.text import text_similarity
-from pytest_funcmem.store.codec import decode, encode
+from pytest_funcmem.store.codec import encode
 from pytest_funcmem.verdict.rules import decide
 
 __all__ = ["Built", "build_harness", "error_record", "judge"]
@@ -59,8 +60,13 @@ def build_harness(
     """Take the harness of a function out of the store, or build it and store it.
 
     Args:
+        function: The original.
         builder: None where no builder serves this language.
+        sandbox: Where it is built.
         world: What of the sandbox can change an output.
+        store: Where harnesses are taken from and kept.
+        settings: Of the audit.
+        counters: Counts what is built and what is reused.
 
     Raises:
         SandboxError: The sandbox failed.
@@ -76,10 +82,9 @@ def build_harness(
             reused=False,
         )
     key = harness_key(function, f"{builder.name}/{builder.version}", settings, world=world)
-    found = store.get("harness", key)
-    if found is not None:
+    stored: Harness | Inconclusive | None = reuse(store, "harness", key, Harness | Inconclusive)
+    if stored is not None:
         counters.harnesses_reused += 1
-        stored: Harness | Inconclusive = decode(Harness | Inconclusive, found)
         return Built(harness=stored, sha256=_sha256(stored), seconds=0.0, reused=True)
     began = time.monotonic()
     harness = builder.build(function, sandbox, seed=settings.seed)
@@ -123,7 +128,9 @@ def judge(
         candidate = frontend.candidate(function, generated.completion.text)
         outputs = None
         if harness is not None and candidate.code is not None:
-            outputs = _run(function, candidate.code, harness, built.sha256 or "", sandbox, world, store, counters)
+            outputs = _run(
+                function, candidate.code, harness, built.sha256 or "", sandbox, world, store, counters
+            )
             if outputs and all(output.outcome == "unloadable" for output in outputs):
                 candidate = _uncompiled(candidate, outputs[0].detail)
         matches = _matches(harness, outputs, settings)
@@ -189,10 +196,10 @@ def _run(
     counters: Counters,
 ) -> tuple[OutputState, ...]:
     key = execution_key(harness_sha256, code, world=world)
-    found = store.get("execution", key)
-    if found is not None:
+    stored: tuple[OutputState, ...] | None = reuse(store, "execution", key, tuple[OutputState, ...])
+    if stored is not None and len(stored) == len(harness.states):
         counters.candidates_reused += 1
-        return tuple(decode(OutputState, item) for item in found)
+        return stored
     execution = execute(
         sandbox,
         spliced_program(function, harness.scaffold, code),
@@ -201,7 +208,7 @@ def _run(
         state_timeout_s=harness.state_timeout_s,
     )
     counters.candidates_run += 1
-    store.put("execution", key, [encode(output) for output in execution.outputs])
+    store.put("execution", key, encode(execution.outputs))
     return execution.outputs
 
 

@@ -12,10 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from pytest_funcmem.audit.events import Counters, Event, Listener, Stage
-from pytest_funcmem.audit.generation import Generated, complete_plan, cut_prompts
+from pytest_funcmem.audit.generation import Generated, SideName, complete_plan, cut_prompts
 from pytest_funcmem.audit.judging import Built, build_harness, error_record, judge
 from pytest_funcmem.audit.workers import WorkerPool
 from pytest_funcmem.core.errors import FuncmemError
@@ -55,9 +56,9 @@ class Audit:
     Args:
         settings: Of the audit.
         functions: All collected functions, in order; the plan is made over all of them.
-        target: Opens the target model. Called in the generating thread.
-        reference: Opens the reference model.
-        sandbox: Opened when the first task needs it.
+        target: The target model; used and closed by the generating thread.
+        reference: The reference model, likewise.
+        sandbox: Open.
         builders: The builder by language; languages that are absent are inconclusive.
         store: Where finished pieces are kept.
         world: What of the sandbox can change an output, for keys.
@@ -69,8 +70,8 @@ class Audit:
         settings: Settings,
         functions: Sequence[SourceFunction],
         *,
-        target: Callable[[], Model],
-        reference: Callable[[], Model],
+        target: Model,
+        reference: Model,
         sandbox: Sandbox,
         builders: Mapping[str, Builder],
         store: Store,
@@ -81,8 +82,8 @@ class Audit:
         self.functions = tuple(functions)
         self.counters = Counters()
         self.identities: dict[str, ModelIdentity] = {}
-        self._open_target = target
-        self._open_reference = reference
+        self._target = target
+        self._reference = reference
         self._sandbox = sandbox
         self._builders = builders
         self._store = store
@@ -146,18 +147,16 @@ class Audit:
             self._fail_all(f"internal error while generating: {type(error).__name__}: {error}")
 
     def _complete_both(self) -> None:
-        for side, opener in (("target", self._open_target), ("reference", self._open_reference)):
+        sides: tuple[tuple[SideName, Model], ...] = (("target", self._target), ("reference", self._reference))
+        for side, model in sides:
             if self._cancelled.is_set():
                 return
-            model = opener()
             try:
                 self.identities[side] = model.identity
                 if side == "target":
-                    self._prompts = cut_prompts(
-                        self.functions, model, self._store, self.settings, self._tell
-                    )
+                    self._prompts = cut_prompts(self.functions, model, self._store, self.settings, self._tell)
                 complete_plan(
-                    "target" if side == "target" else "reference",
+                    side,
                     model,
                     self.functions,
                     self._prompts,
@@ -167,13 +166,12 @@ class Audit:
                     counters=self.counters,
                     listener=self._tell,
                     cancelled=self._cancelled,
-                    deliver=lambda position, generated, side=side: self._deliver(position, side, generated),
+                    deliver=partial(self._deliver, side),
                 )
             finally:
-                self.identities[side] = model.identity
                 model.close()
 
-    def _deliver(self, position: int, side: str, generated: Generated) -> None:
+    def _deliver(self, side: SideName, position: int, generated: Generated) -> None:
         with self._lock:
             setattr(self._works[position], side, generated)
             self._judge_if_ready(position)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.registry import load
 from pytest_funcmem.models.checkpoint import find_checkpoint
@@ -22,7 +24,9 @@ def check_model(spec: str, settings: Settings) -> None:
     parsed = parse_spec(spec)
     match parsed.kind:
         case "hf":
-            find_checkpoint(parsed)
+            # An id of the hub may have to be downloaded, which is left to the run itself.
+            if Path(parsed.location).expanduser().exists() or not parsed.may_be_hub_id:
+                find_checkpoint(parsed, hashed=False)
         case "replay":
             ReplayModel(parsed, settings)
         case "openai":

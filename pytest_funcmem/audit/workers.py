@@ -29,7 +29,8 @@ class WorkerPool:
         self._queue: queue.PriorityQueue[tuple[int, int, int, Piece | None]] = queue.PriorityQueue()
         self._count = itertools.count()
         self._threads = [
-            threading.Thread(target=self._work, name=f"{name}-{number}", daemon=True) for number in range(threads)
+            threading.Thread(target=self._work, name=f"{name}-{number}", daemon=True)
+            for number in range(threads)
         ]
         for thread in self._threads:
             thread.start()

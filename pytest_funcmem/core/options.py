@@ -1,7 +1,7 @@
 """The one table of options: it makes the command line, the ini file, audit files and the reference page.
 
-An option named ``tau-func`` is ``--funcmem-tau-func`` on the command line, ``funcmem_tau_func`` in an ini file
-and ``tau_func`` in ``NAME.funcmem.toml``. The command line beats an audit file, which beats the ini file.
+An option named ``tau-func`` is ``--funcmem-tau-func`` on the command line, ``funcmem_tau_func`` in an ini
+file and ``tau_func`` in ``NAME.funcmem.toml``. The command line beats an audit file, which beats the ini file.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ OPTIONS: tuple[Option, ...] = (
         low=1,
         high=4096,
         metavar="N",
-        help="Prompts that an hf: model completes together.",
+        help="Prompts that an hf: model completes together; requests in flight to an openai: server.",
     ),
     Option(
         name="float-tolerance",
@@ -464,7 +464,9 @@ def _table_matches_settings() -> None:
     table = {option.field: option.default for option in OPTIONS}
     record = {item.name: item.default for item in fields(Settings)}
     if table != record:
-        raise AssertionError(f"OPTIONS and Settings differ: {sorted(set(table.items()) ^ set(record.items()))}")
+        raise AssertionError(
+            f"OPTIONS and Settings differ: {sorted(set(table.items()) ^ set(record.items()))}"
+        )
 
 
 _table_matches_settings()

@@ -115,7 +115,7 @@ class Model(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """Prompts that are generated together; 1 where the engine batches by itself."""
+        """Prompts to hand over together; for a server, requests in flight."""
         ...
 
     def cutter(self) -> PromptCutter:
@@ -136,6 +136,7 @@ class Model(Protocol):
             functions: The originals, to know when a function has ended.
             prompts: Their prompts; given to the model as text.
             max_new_tokens: Most tokens a completion may have.
+            progress: Told of every finished completion.
 
         Raises:
             EngineError: The engine failed; nothing of the batch is to be used.
@@ -175,8 +176,8 @@ class SandboxTask:
     """One candidate's run.
 
     Exactly one of ``program`` and ``command`` is given. A program is a Python file named when the sandbox was
-    made; the warm worker has it loaded, forks, and calls its ``main(payload, emit)`` in a new process with its
-    own user, empty working directory and limits. A command is an argument list run in the same confinement.
+    made; the warm worker has it loaded, forks, and calls its ``main(payload, emit)`` in a new process with
+    its own user, empty working directory and limits. A command is an argument list run in the same confinement.
 
     Attributes:
         program: Name of a program.
@@ -242,7 +243,7 @@ class Sandbox(Protocol):
         """Run one task.
 
         Raises:
-            SandboxError: The sandbox itself failed (engine gone, worker lost twice); says nothing about the task.
+            SandboxError: The sandbox failed (engine gone, worker lost twice); nothing is known of the task.
         """
         ...
 
@@ -299,8 +300,10 @@ class Store(Protocol):
 
 
 class Reporter(Protocol):
-    """Writes one report file from finished records."""
+    """Writes one report file from finished records. Made with the audit's ``Settings``."""
 
-    def write(self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str], path: Path) -> None:
+    def write(
+        self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str], path: Path
+    ) -> None:
         """Write the file beside its place and rename it."""
         ...

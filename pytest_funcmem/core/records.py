@@ -66,7 +66,7 @@ class SourceFunction:
         ambiguous: Whether another function of the same file has this qualname.
         language: Language of the file.
         line: Line of the signature, counted from 1; decorators and annotations are not counted.
-        text: The whole file, decoded, newlines as ``\\n``, no byte-order mark.
+        text: The whole file, decoded, with single line feeds and no byte-order mark.
         definition_start: Where decorators or annotations begin, or the signature if it has none.
         signature_start: Where the signature begins (``def``, ``async def``, a modifier, a return type).
         signature_end: Where the prompt ends and the body begins: after ``:`` (Python); after ``{`` where the
@@ -120,8 +120,8 @@ class Prompt:
 
     Attributes:
         text: Ends with the signature, never in whitespace.
-        token_ids: Ids by the tokenizer that cut the prompt, special tokens excluded. Where that is a
-            model's own tokenizer, they are a prefix of the ids of the text's continuation in the document.
+        token_ids: Ids by the tokenizer that cut the prompt, special tokens excluded. They are a run of the
+            document's own ids wherever a token of the document ends where the signature does.
         tokenizer: Name of the tokenizer that cut it (a model's, or the named fallback).
         context_tokens: How many of the ids stand before the signature.
     """
@@ -247,9 +247,9 @@ class OutputState:
     Attributes:
         outcome: What became of the run.
         value: Returned (or yielded) value; None unless returned.
-        exception: ``{"type", "message", "own", "origin"}``; None unless raised. ``own`` tells whether the
-            function's file means to raise it; ``origin`` is ``function``, ``file``, ``library`` or
-            ``scaffold``.
+        exception: ``{"type", "message", "own", "authored", "origin"}``; None unless raised.
+            ``authored`` tells whether a ``raise`` or ``assert`` of the function's file raised it, ``own``
+            whether it did or the docstring announces it; ``origin`` is ``function``, ``file``, ``library`` or ``scaffold``.
         calls: External effects in order, each ``{"path", "arguments", "keywords", "answer"}``.
         receiver: State of ``self`` after the run; None where there is none.
         arguments: State of the mutable arguments after the run, by position or name.
@@ -505,7 +505,7 @@ class AuditRecord:
         harness: The harness, or why there is none; None where the audit broke before.
         harness_sha256: Digest of the harness; None without one.
         comparisons: One per input state, in order; empty without a harness.
-        seconds: Wall-clock seconds by stage (``generate``, ``build``, ``run``); what came out of the store is 0.
+        seconds: Wall-clock seconds by stage (``generate``, ``build``, ``run``); 0 for what was reused.
         cost_usd: Money spent on this function; None where nothing paid was used.
         reused: Stages whose result came out of the store.
     """

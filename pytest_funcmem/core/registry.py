@@ -72,7 +72,9 @@ def load(kind: str, name: str, *, purpose: str = "here") -> Any:
     """
     entries = REGISTRY[kind]
     if name not in entries:
-        raise UsageError(f"There is no {kind} named {name!r}.", expected="one of " + ", ".join(sorted(entries)))
+        raise UsageError(
+            f"There is no {kind} named {name!r}.", expected="one of " + ", ".join(sorted(entries))
+        )
     entry = entries[name]
     for package in entry.packages:
         try:
@@ -88,8 +90,8 @@ def load(kind: str, name: str, *, purpose: str = "here") -> Any:
 def _import(module: str) -> Any:
     """Import a module in spite of a fault of CPython.
 
-    Some releases of 3.11 and 3.12 count the depth of syntax trees for the whole process (CPython issue 106905):
-    where another thread works on one, an import that is compiled just then fails with a SystemError.
+    Some releases of 3.11 and 3.12 count the depth of syntax trees for the whole process (CPython issue
+    106905): where another thread works on one, an import that is compiled just then fails so.
     """
     for attempt in range(10):
         try:

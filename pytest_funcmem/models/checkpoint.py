@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.errors import MissingExtraError, ModelSpecError
 from pytest_funcmem.models.spec import ModelSpec
 
-__all__ = ["Checkpoint", "find_checkpoint"]
+__all__ = ["Checkpoint", "find_checkpoint", "tokenizer_files_digest"]
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")
 _HUB_TIMEOUT_S = 5.0
@@ -42,8 +43,12 @@ class Checkpoint:
     revision: str
 
 
-def find_checkpoint(spec: ModelSpec) -> Checkpoint:
+def find_checkpoint(spec: ModelSpec, *, hashed: bool = True) -> Checkpoint:
     """Locate a checkpoint and check that its parts are there.
+
+    Args:
+        spec: A parsed ``hf:`` SPEC.
+        hashed: Whether to read the weights to know the revision; without, it is "" for a checkpoint on disk.
 
     Raises:
         ModelSpecError: There is nothing there, or it is no checkpoint with weights and tokenizer.
@@ -58,8 +63,8 @@ def find_checkpoint(spec: ModelSpec) -> Checkpoint:
                 remedy=f"Name the directory of the wanted checkpoint, and leave out '@{spec.revision}'.",
             )
         if path.is_file():
-            return _gguf(spec, path.parent, path.name)
-        return _directory(spec, path)
+            return _gguf(spec, path.parent, path.name, hashed=hashed)
+        return _directory(spec, path, hashed=hashed)
     if not spec.may_be_hub_id or spec.location.startswith((".", "/", "~")):
         raise _missing(spec, "there is no such file or directory")
     directory, commit = _hub_snapshot(spec)
@@ -181,15 +186,32 @@ def _refuse_pointer(path: Path) -> None:
         )
 
 
+def tokenizer_files_digest(checkpoint: Checkpoint) -> str:
+    """Digest over the small files beside the weights, among them all that a tokenizer is made of."""
+    small = [
+        path
+        for path in checkpoint.directory.iterdir()
+        if path.suffix in (".json", ".txt", ".model", ".jinja") and path.is_file()
+    ]
+    return _contents(small)
+
+
 def _contents(parts: list[Path]) -> str:
     """Digest over the names and contents of files; the place of the checkpoint does not enter it."""
     sums = []
     for part in parts:
         if not part.is_file():
             continue
-        with part.open("rb") as stream:
-            sums.append([part.name, hashlib.file_digest(stream, "sha256").hexdigest()])
+        about = part.stat()
+        sums.append([part.name, _file_digest(part.resolve(), about.st_size, about.st_mtime_ns, about.st_ino)])
     return f"sha256:{digest(sorted(sums))}"
+
+
+@lru_cache(maxsize=1024)
+def _file_digest(path: Path, size: int, changed_ns: int, inode: int) -> str:
+    """Digest of a file, read once in a process while it stays the same file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _hub_snapshot(spec: ModelSpec) -> tuple[Path, str]:

@@ -120,7 +120,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     try:
         audits.start(session.items)
         return (yield)
-    except UsageError as error:
+    except FuncmemError as error:
         raise pytest.UsageError(str(error)) from error
     finally:
         audits.close()

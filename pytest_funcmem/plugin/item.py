@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["FunctionItem", "Leak", "SourceNode"]
 
 
-class Leak(AssertionError):
+class Leak(AssertionError):  # noqa: N818  (a leak is a finding, not an error)
     """The target leaked a function that the reference does not know; carries the record."""
 
     def __init__(self, record: AuditRecord) -> None:

@@ -16,7 +16,15 @@ import pytest
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.options import OPTIONS, Option, Settings, parse_value, settings_from
 
-__all__ = ["AUDIT_SUFFIX", "add_options", "audit_file_settings", "command_line_settings", "quiet", "rerun_flags", "sources_named_in"]
+__all__ = [
+    "AUDIT_SUFFIX",
+    "add_options",
+    "audit_file_settings",
+    "command_line_settings",
+    "quiet",
+    "rerun_flags",
+    "sources_named_in",
+]
 
 AUDIT_SUFFIX = ".funcmem.toml"
 
@@ -42,12 +50,10 @@ def add_options(parser: pytest.Parser) -> None:
                 metavar=option.metavar,
                 help=text.replace("%", "%%"),
             )
-        parser.addini(
-            option.ini,
-            text,
-            type="linelist" if option.repeatable else "string",
-            default=[] if option.repeatable else "",
-        )
+        if option.repeatable:
+            parser.addini(option.ini, text, type="linelist", default=[])
+        else:
+            parser.addini(option.ini, text, type="string", default="")
 
 
 def _default_note(option: Option) -> str:
@@ -115,7 +121,7 @@ def audit_file_settings(path: Path, config: pytest.Config) -> Settings:
 
 
 def sources_named_in(path: Path) -> list[Path]:
-    """The sources of an audit file as far as they can be told; its faults are reported when it is collected."""
+    """The sources of an audit file as far as they can be told; its faults come out when it is collected."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

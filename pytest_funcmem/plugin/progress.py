@@ -6,6 +6,7 @@ nothing.
 
 from __future__ import annotations
 
+import textwrap
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import TypeVar
@@ -48,6 +49,15 @@ class Progress:
     def __call__(self, event: Event) -> None:
         """Take note of an event."""
         self._latest[event.stage] = event
+
+    def say(self, text: str) -> None:
+        """Write one paragraph between items, unless the user asked for less output."""
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None or self._config.getoption("verbose") < 0:
+            return
+        reporter.ensure_newline()
+        for line in textwrap.wrap(text, width=100, initial_indent="funcmem: ", subsequent_indent="  "):
+            reporter.write_line(line)
 
     def wait(self, future: Future[T]) -> T:
         """Wait for a future, showing progress meanwhile; Ctrl-C gets through."""

@@ -10,16 +10,16 @@ import pytest
 
 from pytest_funcmem.audit.manifest import run_manifest
 from pytest_funcmem.audit.pipeline import Audit
+from pytest_funcmem.audit.preflight import check_model, named_functions
+from pytest_funcmem.audit.remembered_model import RememberedModel
+from pytest_funcmem.audit.world import world_of
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, SourceFunction
 from pytest_funcmem.core.registry import REGISTRY, load
 from pytest_funcmem.corpora.reading import Corpus, read_sources
-from pytest_funcmem.audit.preflight import check_model, named_functions
-from pytest_funcmem.audit.world import world_of
 from pytest_funcmem.harness.builder_process import ProcessBuilder
 from pytest_funcmem.harness.execution import PROGRAMS
-from pytest_funcmem.models.open_model import open_model
 from pytest_funcmem.plugin.item import FunctionItem, SourceNode
 from pytest_funcmem.plugin.options import rerun_flags
 from pytest_funcmem.plugin.progress import Progress
@@ -72,7 +72,7 @@ class AuditRun:
                 where=place,
                 expected="a model like the target that never saw the audited functions: without it, "
                 "memorization cannot be told from generalization",
-                remedy="Add --funcmem-reference=SPEC, for instance the checkpoint from before this training data.",
+                remedy="Add --funcmem-reference=SPEC, such as the checkpoint from before this data.",
             )
         if settings.builder != "local":
             raise UsageError(
@@ -158,24 +158,32 @@ class AuditRun:
 
         Raises:
             UsageError: The sandbox that was asked for cannot be opened on this machine.
+            StoreError: The store cannot be written.
         """
         settings = self.settings
         self.started = _now()
+        store = DirectoryStore(Path(settings.store))
+        store.prepare()
+        target = RememberedModel(_given(settings.model), settings, store)
+        reference = RememberedModel(_given(settings.reference), settings, store)
         sandbox = open_sandbox(
-            settings.sandbox, programs=PROGRAMS, workers=settings.workers, image=settings.image
+            settings.sandbox,
+            programs=PROGRAMS,
+            workers=settings.workers,
+            image=settings.image,
+            progress=self.progress.say,
         )
+        for notice in sandbox.notices:
+            self.progress.say(notice)
         self.builders = self._make_builders()
-        target, reference = settings.model, settings.reference
-        if target is None or reference is None:
-            raise AssertionError("checked when the run was made")
         self.audit = Audit(
             settings,
             self.corpus.functions,
-            target=lambda: open_model(target, settings),
-            reference=lambda: open_model(reference, settings),
+            target=target,
+            reference=reference,
             sandbox=sandbox,
             builders=self.builders,
-            store=DirectoryStore(Path(settings.store)),
+            store=store,
             world=world_of(sandbox),
             listener=self.progress,
         )
@@ -256,6 +264,12 @@ class AuditRun:
         return ["pytest", *sources, *rerun_flags(self.config), item.nodeid]
 
 
+def _given(spec: str | None) -> str:
+    if spec is None:
+        raise AssertionError("checked when the run was made")
+    return spec
+
+
 def _report(text: str) -> tuple[str, Path]:
     form, colon, file = text.partition(":")
     if not colon or not file:
@@ -286,4 +300,3 @@ def _report(text: str) -> tuple[str, Path]:
 
 def _now() -> str:
     return datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
-

@@ -92,7 +92,9 @@ class AuditSession:
             UsageError: Two runs would write the same report.
         """
         for form, path in run.reports:
-            if any((form, path.absolute()) == (f, p.absolute()) for other in self.runs for f, p in other.reports):
+            if any(
+                (form, path.absolute()) == (f, p.absolute()) for other in self.runs for f, p in other.reports
+            ):
                 raise UsageError(
                     "Two audits of this session would write the same report.",
                     where=f"{form}:{path}",
@@ -103,9 +105,9 @@ class AuditSession:
 
     # -------------------------------------------------------------------------------------- collecting
 
-    def collect_command_line(self, parent: pytest.Session) -> list[pytest.Collector]:
+    def collect_command_line(self, parent: pytest.Session) -> list[pytest.Item | pytest.Collector]:
         """The collectors of the command line's audit."""
-        nodes: list[pytest.Collector] = [node for run in self.runs for node in run.nodes(parent)]
+        nodes = [node for run in self.runs for node in run.nodes(parent)]
         if self._wanted:
             names = [item.nodeid for node in nodes for item in node.collect()]
             for wanted in self._wanted:
@@ -115,7 +117,7 @@ class AuditSession:
                         where="command line",
                         remedy="List the node ids with --collect-only -q.",
                     )
-        return nodes
+        return list(nodes)
 
     def deselect_unnamed(self, items: list[pytest.Item]) -> None:
         """Deselect what the command line or a replay file does not name."""
@@ -179,11 +181,7 @@ class AuditSession:
 
     def decided_enough(self) -> bool:
         """Whether every run that was started decided as many functions as it was to."""
-        return all(
-            run.decision().exit_code != 6
-            for run in self.runs
-            if run.audit is not None
-        )
+        return all(run.decision().exit_code != 6 for run in self.runs if run.audit is not None)
 
     def show(self, reporter: pytest.TerminalReporter) -> None:
         """Write the summary section."""

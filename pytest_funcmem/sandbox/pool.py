@@ -133,7 +133,7 @@ class WarmSandbox(ABC):
             self._about = worker.about
             self._idle.append((worker, 0))
         for notice in self.notices:
-            _log.warning("%s", notice)
+            _log.info("%s", notice)
 
     def close(self) -> None:
         """Stop everything it started. May be called twice; tasks that still run end with a SandboxError."""
