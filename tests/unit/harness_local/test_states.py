@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -189,3 +190,12 @@ def test_values_that_are_looked_up_turn_up_on_both_sides(read_function):
     generator = random.Random(1)
     shared = [share(analyse(related), state, generator).arguments for _ in range(30)]
     assert sum(eval(key) in eval(table) for table, key in shared) >= 5
+
+
+def test_drawing_in_several_threads_at_once_gives_the_same(read_function):
+    function = read_function(SOURCE, "Shop.total")
+    alone = {seed: states_of(function, count=15, seed=seed) for seed in (1, 2)}
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda place: states_of(function, count=15, seed=1 + place % 2), range(8)))
+    for place, states in enumerate(together):
+        assert states == alone[1 + place % 2]
