@@ -95,8 +95,6 @@ class _Reader:
         finally:
             self.names, self.literals, self.call_depth = saved
 
-    # ------------------------------------------------------------------------------------- statements
-
     def block(self, statements: Iterable[ast.stmt]) -> None:
         for statement in statements:
             self.statement(statement)
@@ -221,8 +219,6 @@ class _Reader:
                     found.extent = found.extent or f"len({found.label})"
                     return found.extent
         return None
-
-    # ------------------------------------------------------------------------------------ expressions
 
     def value(self, node: ast.expr | None) -> Evidence | None:
         self.steps += 1
@@ -388,8 +384,6 @@ class _Reader:
             return
         texts = [text] if text is not None else list(self.literals.members(other, keys=False))
         vote_comparison(op, found, texts, exact=text is not None)
-
-    # ------------------------------------------------------------------------------------------ calls
 
     def call(self, node: ast.Call) -> Evidence | None:
         for keyword in node.keywords:
