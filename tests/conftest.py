@@ -25,13 +25,15 @@ def require(condition: bool, what: str) -> None:
 def shared_dir() -> Path:
     """The directory of cases and corpora that lies beside the project."""
     path = Path(os.environ.get("FUNCMEM_SHARED") or ROOT.parent / "shared")
-    require((path / "cases" / "cases.json").is_file(), "the directory of cases and corpora beside the project")
+    require(
+        (path / "cases" / "cases.json").is_file(), "the directory of cases and corpora beside the project"
+    )
     return path
 
 
 @pytest.fixture(scope="session")
 def pair_dir() -> Path:
-    """The trained pair of the demo: ``target``, ``reference`` and ``sources``; made once, kept in the cache."""
+    """The trained pair of the demo: ``target``, ``reference`` and ``sources``; made once and kept."""
     place = Path(os.environ.get("FUNCMEM_PAIR") or ROOT / ".cache" / "demo" / "pair")
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "demo" / "pair.py"), str(place)],

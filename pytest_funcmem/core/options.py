@@ -1,7 +1,8 @@
 """The one table of options: it makes the command line, the ini file, audit files and the reference page.
 
 An option named ``tau-func`` is ``--funcmem-tau-func`` on the command line, ``funcmem_tau_func`` in an ini
-file and ``tau_func`` in ``NAME.funcmem.toml``. The command line beats an audit file, which beats the ini file.
+file and ``tau_func`` in ``NAME.funcmem.toml``. The command line beats an audit file, which beats the ini
+file.
 """
 
 from __future__ import annotations

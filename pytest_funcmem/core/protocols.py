@@ -177,7 +177,8 @@ class SandboxTask:
 
     Exactly one of ``program`` and ``command`` is given. A program is a Python file named when the sandbox was
     made; the warm worker has it loaded, forks, and calls its ``main(payload, emit)`` in a new process with
-    its own user, empty working directory and limits. A command is an argument list run in the same confinement.
+    its own user, empty working directory and limits. A command is an argument list run in the same
+    confinement.
 
     Attributes:
         program: Name of a program.

@@ -249,7 +249,8 @@ class OutputState:
         value: Returned (or yielded) value; None unless returned.
         exception: ``{"type", "message", "own", "authored", "origin"}``; None unless raised.
             ``authored`` tells whether a ``raise`` or ``assert`` of the function's file raised it, ``own``
-            whether it did or the docstring announces it; ``origin`` is ``function``, ``file``, ``library`` or ``scaffold``.
+            whether it did or the docstring announces it; ``origin`` is ``function``, ``file``,
+            ``library`` or ``scaffold``.
         calls: External effects in order, each ``{"path", "arguments", "keywords", "answer"}``.
         receiver: State of ``self`` after the run; None where there is none.
         arguments: State of the mutable arguments after the run, by position or name.

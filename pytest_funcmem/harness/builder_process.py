@@ -1,11 +1,11 @@
 """Runs a builder in a process of its own, one for each thread that builds.
 
-Reading hostile source can bring an interpreter down (a parser that runs out of stack), changes warning filters
-that belong to the whole process, holds the interpreter lock for long, and on some releases of CPython breaks
-syntax trees that other threads work on. None of that may reach the process in which pytest and the models run.
+Reading hostile source can bring an interpreter down (a parser that runs out of stack), changes warning
+filters that belong to the whole process, holds the interpreter lock for long, and on some releases of CPython
+breaks syntax trees that other threads work on. None of that may reach the process of pytest and the models.
 
-The child has no sandbox: it asks the parent to run a task, and the parent does so in the real one. Both ends are
-this package and exchange its own records, over a socket that only the two hold.
+The child has no sandbox: it asks the parent to run a task, and the parent does so in the real one. Both ends
+are this package and exchange its own records, over a socket that only the two hold.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class ProcessBuilder:
         child.kill()
 
 
-class _ChildDied(Exception):
+class _ChildDied(Exception):  # noqa: N818  (an event between the two classes here)
     """The child ended in the middle of its work; the message says how."""
 
 

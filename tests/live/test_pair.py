@@ -26,13 +26,18 @@ print(json.dumps({item.name: item.exposure for item in audited_functions()}))
 def exposures() -> dict[str, str]:
     """How the training recipe exposed each function, by name. The audit never sees this."""
     done = subprocess.run(
-        [sys.executable, "-c", EXPOSURES, str(ROOT / "examples" / "demo")], capture_output=True, text=True, check=True
+        [sys.executable, "-c", EXPOSURES, str(ROOT / "examples" / "demo")],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
-def audit(pair_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
+def audit(
+    pair_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[subprocess.CompletedProcess[str], Path]:
     place = tmp_path_factory.mktemp("audit")
     return run(pair_dir, place, "first.jsonl"), place
 
@@ -86,7 +91,7 @@ def test_summary_has_rates_and_work(audit) -> None:
 
 
 def test_second_audit_does_no_work(audit, pair_dir: Path) -> None:
-    first, place = audit
+    _, place = audit
     second = run(pair_dir, place, "second.jsonl")
     assert second.returncode == 1
     assert "generated 0 completions, built 0 harnesses, made 0 runs" in second.stdout
@@ -101,7 +106,9 @@ def strip(line: dict[str, object]) -> dict[str, object]:
 
 def test_one_item_alone_gets_the_same_verdict(audit, pair_dir: Path, tmp_path: Path) -> None:
     _, place = audit
-    whole = {line["nodeid"]: strip(line) for line in lines(place, "first.jsonl") if line["kind"] == "function"}
+    whole = {
+        line["nodeid"]: strip(line) for line in lines(place, "first.jsonl") if line["kind"] == "function"
+    }
     chosen = next(nodeid for nodeid, line in whole.items() if line["verdict"] == "functional")
     done = run(pair_dir, tmp_path, "one.jsonl", chosen)
     assert done.returncode == 1

@@ -62,7 +62,11 @@ def test_killed_and_started_again(pair_dir: Path, tmp_path: Path, kind: str, who
     assert kept[kind] >= 5
 
     again = subprocess.run(
-        command(pair_dir, tmp_path, "store", "again.jsonl"), cwd=tmp_path, capture_output=True, text=True, check=False
+        command(pair_dir, tmp_path, "store", "again.jsonl"),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert again.returncode == 1, again.stdout
     assert without_times(tmp_path / "again.jsonl") == without_times(whole_report)
@@ -73,7 +77,11 @@ def whole_report(pair_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     """The report of an audit that nobody killed."""
     place = tmp_path_factory.mktemp("whole")
     done = subprocess.run(
-        command(pair_dir, place, "store", "whole.jsonl"), cwd=place, capture_output=True, text=True, check=False
+        command(pair_dir, place, "store", "whole.jsonl"),
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1, done.stdout
     return place / "whole.jsonl"

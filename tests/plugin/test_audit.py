@@ -106,7 +106,9 @@ def test_conftest_of_the_audited_tree_is_never_imported(scene) -> None:
     (scene.source / "conftest.py").write_text(planted, encoding="utf-8")
     assert scene.run().ret == 1
     assert not (scene.source / "planted").exists()
-    inside = scene.pytester.runpytest_subprocess("--rootdir", str(scene.source), str(scene.source), *scene.options)
+    inside = scene.pytester.runpytest_subprocess(
+        "--rootdir", str(scene.source), str(scene.source), *scene.options
+    )
     assert inside.ret == 1
     assert not (scene.source / "planted").exists()
 

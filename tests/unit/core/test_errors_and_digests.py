@@ -57,7 +57,11 @@ def test_digest_does_not_depend_on_the_hash_seed() -> None:
     code = "from pytest_funcmem.core.digests import digest; print(digest({'b': 1, 'a': {'y': 2, 'x': 3}}))"
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for seed in ("0", "1", "2")
     }

@@ -13,7 +13,12 @@ BY_NAME = {option.name: option for option in OPTIONS}
 def test_contract_defaults() -> None:
     settings = Settings()
     assert (settings.tau_func, settings.tau_text) == (0.8, 0.75)
-    assert (settings.inputs, settings.min_inputs, settings.min_coverage, settings.min_outputs) == (10, 8, 0.8, 2)
+    assert (settings.inputs, settings.min_inputs, settings.min_coverage, settings.min_outputs) == (
+        10,
+        8,
+        0.8,
+        2,
+    )
     assert (settings.min_lines, settings.max_lines) == (10, 50)
     assert (settings.prefix_tokens, settings.max_new_tokens, settings.seed) == (250, 500, 0)
     assert (settings.store, settings.sandbox, settings.builder) == (".funcmem", "auto", "local")

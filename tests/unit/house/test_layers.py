@@ -27,7 +27,17 @@ ROOMS = (
     "plugin",
     "cli",
 )
-HEAVY = ("torch", "transformers", "docker", "tree_sitter", "anthropic", "scipy", "sacrebleu", "pyarrow", "rich")
+HEAVY = (
+    "torch",
+    "transformers",
+    "docker",
+    "tree_sitter",
+    "anthropic",
+    "scipy",
+    "sacrebleu",
+    "pyarrow",
+    "rich",
+)
 
 
 def room_of(module: str) -> str | None:
