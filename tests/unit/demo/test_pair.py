@@ -6,6 +6,7 @@ import ast
 import importlib
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -151,6 +152,28 @@ def test_two_processes_make_one_pair(tmp_path: Path) -> None:
     answers = [process.communicate(timeout=30)[0] for process in racing]
     assert [answer.splitlines()[-1] for answer in answers] == ["True", "True"]
     assert (tmp_path / "log").read_text(encoding="utf-8") == "made\n"
+
+
+def test_training_processes_end_with_a_killed_parent() -> None:
+    program = (
+        "import multiprocessing, os, time, pair\n"
+        "from concurrent.futures import ProcessPoolExecutor\n"
+        "spawn = multiprocessing.get_context('spawn')\n"
+        "with ProcessPoolExecutor(1, mp_context=spawn, initializer=pair._end_with_parent) as pool:\n"
+        "    print(pool.submit(os.getpid).result(), flush=True)\n"
+        "    pool.submit(time.sleep, 300).result()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=DEMO, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        worker = Path("/proc") / parent.stdout.readline().strip()
+        assert worker.is_dir()
+        parent.kill()
+        deadline = time.monotonic() + 20
+        while worker.is_dir() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not worker.is_dir()
 
 
 def test_the_recipe_names_every_file_that_shapes_the_pair(pair_module: ModuleType) -> None:
