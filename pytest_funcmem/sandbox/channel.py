@@ -52,10 +52,12 @@ class TaskEnd:
 
     Attributes:
         leftovers: Paths that the candidate had left outside its own directories.
+        oom_killed: Whether the kernel killed a process for memory meanwhile, be it not the main one.
     """
 
     result: SandboxResult
     leftovers: tuple[str, ...]
+    oom_killed: bool = False
 
 
 def encode_task(task: SandboxTask) -> bytes:
@@ -166,7 +168,11 @@ class WorkerChannel:
         if not started and result.outcome != "memory":
             # Nothing hostile has run yet: this is a failure of the sandbox and says nothing about the task.
             raise WorkerLostError("the candidate was not set up: " + result.stderr.decode("utf-8", "replace"))
-        return TaskEnd(result=result, leftovers=_texts(end.get("leftovers")))
+        return TaskEnd(
+            result=result,
+            leftovers=_texts(end.get("leftovers")),
+            oom_killed=end.get("oom_killed") is True,
+        )
 
     def _send(self, data: bytes, deadline: float) -> None:
         try:

@@ -22,6 +22,7 @@ def open_sandbox(
     programs: Mapping[str, Path],
     workers: int = 0,
     image: str | None = None,
+    runtime: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> WarmSandbox:
     """Make and open the sandbox of a name. What the user should know of it stands in its ``notices``.
@@ -31,6 +32,8 @@ def open_sandbox(
         programs: Programs that tasks may name: Python files with a function ``main(payload, emit)``.
         workers: Tasks that may run at one time; 0 means one per core.
         image: Docker image to use instead of the one that this package builds.
+        runtime: Container runtime that Docker is to use, such as ``runsc`` or ``kata``; None takes its
+            default.
         progress: Told what is being done while an image is built.
 
     Raises:
@@ -40,13 +43,13 @@ def open_sandbox(
     """
     match name:
         case "docker":
-            sandbox = _docker(programs, workers, image, progress)
+            sandbox = _docker(programs, workers, image, runtime, progress)
         case "namespace":
             sandbox = NamespaceSandbox(programs=programs, workers=workers)
         case "auto":
             why_not = _why_not_docker()
             if why_not is None:
-                sandbox = _docker(programs, workers, image, progress)
+                sandbox = _docker(programs, workers, image, runtime, progress)
             else:
                 sandbox = NamespaceSandbox(programs=programs, workers=workers)
                 sandbox.notices = (f"Docker is not used: {why_not}.", *sandbox.notices)
@@ -86,13 +89,17 @@ def build_images(
 
 
 def _docker(
-    programs: Mapping[str, Path], workers: int, image: str | None, progress: Callable[[str], None] | None
+    programs: Mapping[str, Path],
+    workers: int,
+    image: str | None,
+    runtime: str | None,
+    progress: Callable[[str], None] | None,
 ) -> WarmSandbox:
     if not _docker_installed():
         raise MissingExtraError.for_package("docker", extra="docker", purpose="for --funcmem-sandbox=docker")
     from pytest_funcmem.sandbox.docker_sandbox import DockerSandbox
 
-    return DockerSandbox(programs=programs, workers=workers, image=image, progress=progress)
+    return DockerSandbox(programs=programs, workers=workers, image=image, runtime=runtime, progress=progress)
 
 
 def _why_not_docker() -> str | None:

@@ -81,9 +81,12 @@ class WarmSandbox(ABC):
         self.notices: tuple[str, ...] = ()
         self._sources = program_sources(programs)
         self._turns = threading.BoundedSemaphore(self.workers)
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._idle: list[tuple[Worker, int]] = []
         self._busy: set[Worker] = set()
+        self._replacing: set[threading.Thread] = set()
+        self._starting = 0
+        self._awaited = 0
         self._is_open = False
         self._about: Mapping[str, object] = {}
 
@@ -141,8 +144,12 @@ class WarmSandbox(ABC):
             self._is_open = False
             workers = [worker for worker, _count in self._idle] + list(self._busy)
             self._idle.clear()
+            replacing = list(self._replacing)
+            self._lock.notify_all()
         for worker in workers:
             worker.stop()
+        for thread in replacing:
+            thread.join()
         self._release()
 
     def __enter__(self) -> Self:
@@ -191,21 +198,23 @@ class WarmSandbox(ABC):
         reason = self._must_replace(end)
         if reason is None and count + 1 >= self._tasks_per_worker:
             reason = f"{count + 1} tasks"
-        with self._lock:
-            keep = self._is_open and reason is None
-            self._busy.discard(worker)
-            if keep:
-                self._idle.append((worker, count + 1))
-        if not keep:
+        if reason is None:
+            self._put_back(worker, count + 1)
+        else:
             _log.debug("sandbox worker replaced: %s", reason)
-            worker.stop()
+            self._replace(worker, task.limits)
         return end.result
 
     def _take(self, limits: Limits) -> tuple[Worker, int]:
+        unfit = None
         with self._lock:
+            while self._is_open and not self._idle and self._starting > self._awaited:
+                # One is on its way already; it is there sooner than one that is started now.
+                self._awaited += 1
+                self._lock.wait()
+                self._awaited -= 1
             if not self._is_open:
                 raise SandboxError("The sandbox is closed.", where=f"{self.name} sandbox")
-            unfit = None
             if self._idle:
                 worker, count = self._idle.pop()
                 if worker.fits(limits):
@@ -221,6 +230,49 @@ class WarmSandbox(ABC):
                 return worker, 0
         worker.stop()
         raise SandboxError("The sandbox was closed.", where=f"{self.name} sandbox")
+
+    def _put_back(self, worker: Worker, count: int) -> None:
+        with self._lock:
+            self._busy.discard(worker)
+            if self._is_open:
+                self._idle.append((worker, count))
+                self._lock.notify()
+                return
+        worker.stop()
+
+    def _replace(self, worker: Worker, limits: Limits) -> None:
+        """Start another worker beside the one that is stopped, so that no task waits for either in full."""
+        thread = threading.Thread(
+            target=self._start_in_place_of, args=(worker, limits), name=f"funcmem-{self.name}-replacement"
+        )
+        with self._lock:
+            self._busy.discard(worker)
+            if self._is_open:
+                thread.start()
+                self._replacing.add(thread)
+                self._starting += 1
+                return
+        worker.stop()
+
+    def _start_in_place_of(self, worker: Worker, limits: Limits) -> None:
+        fresh = None
+        try:
+            fresh = self._start_worker(limits)
+        except (SandboxError, WorkerLostError) as exc:
+            # The task that needs one starts it itself, and fails with the reason where that is not possible.
+            _log.debug("no sandbox worker could be started ahead: %s", exc)
+        finally:
+            with self._lock:
+                self._starting -= 1
+                if fresh is not None and self._is_open:
+                    self._idle.append((fresh, 0))
+                    fresh = None
+                self._lock.notify_all()
+            for one in (worker, fresh):
+                if one is not None:
+                    one.stop()
+            with self._lock:
+                self._replacing.discard(threading.current_thread())
 
     def _start(self, limits: Limits) -> Worker:
         try:

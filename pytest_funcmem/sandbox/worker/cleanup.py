@@ -10,8 +10,10 @@ import time
 
 from . import candidate, syscalls
 
-_KILLER_OFFSET = 1_000_000
-"""Added to a candidate's uid, gives the uid from which it is killed, and which it cannot signal."""
+_KILLER_OFFSET = 0x2000_0000
+"""Added to a candidate's uid, gives the uid from which it is killed, and which it cannot signal.
+
+Beyond every range of candidates, so that the killer is never counted as a process of one."""
 
 _ORDINARY_DIRECTORIES = ("/tmp", "/dev/shm")
 """Where honest code leaves files too; they are removed and mean nothing."""

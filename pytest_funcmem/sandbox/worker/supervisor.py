@@ -121,8 +121,13 @@ class Supervisor:
         leftovers = [] if apart else cleanup.sweep(uid)
         if not gone:
             raise WorkerBrokenError("processes of a candidate could not be killed")
-        end = describe_end(status, stopped=stopped, out_of_memory=_oom_kills() > kills_before)
-        end.update(seconds=seconds, leftovers=[str(path)[:200] for path in leftovers[:20]])
+        oom_killed = _oom_kills() > kills_before
+        end = describe_end(status, stopped=stopped, out_of_memory=oom_killed)
+        end.update(
+            seconds=seconds,
+            leftovers=[str(path)[:200] for path in leftovers[:20]],
+            oom_killed=oom_killed,
+        )
         framing.write_frame(_HOST_OUT, framing.END, json.dumps(end).encode())
 
     def _watch(self, exchange: _Exchange, deadline: float, memory_mib: int) -> tuple[str | None, int | None]:

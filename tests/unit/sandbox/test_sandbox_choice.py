@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_funcmem.core.errors import MissingExtraError, SandboxUnavailableError, UsageError
+from pytest_funcmem.core.errors import MissingExtraError, SandboxError, SandboxUnavailableError, UsageError
 from pytest_funcmem.core.protocols import Limits, SandboxTask
 from pytest_funcmem.sandbox import choice, namespace_sandbox
 from pytest_funcmem.sandbox.channel import TaskEnd
@@ -140,6 +141,12 @@ class FakeWorker:
         Refusing.stopped += 1
 
 
+def settle(sandbox: WarmSandbox) -> None:
+    """Wait for the replacements that are under way."""
+    for thread in list(sandbox._replacing):
+        thread.join()
+
+
 def test_workers_are_kept_or_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Refusing, "started", 0)
     monkeypatch.setattr(Refusing, "stopped", 0)
@@ -149,10 +156,55 @@ def test_workers_are_kept_or_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
         sandbox.run(clean)
         assert (Refusing.started, Refusing.stopped) == (1, 0)
         sandbox.run(clean)  # the third: it has done its share
-        assert (Refusing.started, Refusing.stopped) == (1, 1)
+        settle(sandbox)
+        assert (Refusing.started, Refusing.stopped) == (2, 1)
         sandbox.run(SandboxTask(command=("true",), payload=b"leaves something"))
-        assert (Refusing.started, Refusing.stopped) == (2, 2)
+        settle(sandbox)
+        assert (Refusing.started, Refusing.stopped) == (3, 2)
         sandbox.run(clean)
         sandbox.run(SandboxTask(command=("true",), limits=Limits(files_mib=99)))  # does not fit
         assert (Refusing.started, Refusing.stopped) == (4, 3)
     assert Refusing.stopped == 4
+
+
+class Slow(Refusing):
+    """Its replacements take a moment to start, or never do."""
+
+    fails = False
+
+    def _start_worker(self, limits: Limits) -> Worker:
+        if Refusing.started:
+            time.sleep(0.2)
+            if self.fails:
+                raise SandboxError("The engine is gone.", remedy="start it")
+        return super()._start_worker(limits)
+
+
+def test_task_waits_for_the_replacement_that_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Refusing, "started", 0)
+    with Slow(programs={}, workers=1, tasks_per_worker=1) as sandbox:
+        start = time.monotonic()
+        sandbox.run(SandboxTask(command=("true",)))
+        assert time.monotonic() - start < 0.15  # its result does not wait for the replacement
+        sandbox.run(SandboxTask(command=("true",)))
+        assert Refusing.started == 2
+
+
+def test_replacement_that_does_not_start_is_said_by_the_next_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Refusing, "started", 0)
+    with Slow(programs={}, workers=1, tasks_per_worker=1) as sandbox:
+        monkeypatch.setattr(Slow, "fails", True)
+        sandbox.run(SandboxTask(command=("true",)))
+        with pytest.raises(SandboxError, match="engine is gone"):
+            sandbox.run(SandboxTask(command=("true",)))
+        monkeypatch.setattr(Slow, "fails", False)
+        sandbox.run(SandboxTask(command=("true",)))
+
+
+def test_closing_waits_for_replacements_and_stops_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Refusing, "started", 0)
+    monkeypatch.setattr(Refusing, "stopped", 0)
+    with Slow(programs={}, workers=1, tasks_per_worker=1) as sandbox:
+        sandbox.run(SandboxTask(command=("true",)))
+    assert (Refusing.started, Refusing.stopped) == (2, 2)
+    assert not sandbox._replacing
