@@ -70,11 +70,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> pytest.CollectReport | None:
-    """Where the command line is the audit, the session collects its functions and nothing else."""
+    """Where the command line is the audit, the session collects its functions and nothing else.
+
+    An audit file is read here and not in its ``collect``, whose errors pytest takes for a test module's.
+    """
     session = collector.config.stash.get(SESSION, None)
-    if session is None or not session.whole_command_line or not isinstance(collector, pytest.Session):
+    if session is None:
         return None
     try:
+        session.prepare(collector)
+        if not session.whole_command_line or not isinstance(collector, pytest.Session):
+            return None
         nodes = session.collect_command_line(collector)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error

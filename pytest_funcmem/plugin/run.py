@@ -54,6 +54,8 @@ class AuditRun:
             min_lines=settings.min_lines,
             max_lines=settings.max_lines,
         )
+        if not self.corpus.functions:
+            raise self._nothing_found()
         self.audit: Audit | None = None
         self.builders: dict[str, ProcessBuilder] = {}
 
@@ -89,6 +91,17 @@ class AuditRun:
             )
         check_model(settings.model, settings)
         check_model(settings.reference, settings)
+
+    def _nothing_found(self) -> UsageError:
+        left_out = ", ".join(f"{number} {reason}" for reason, number in self.corpus.dropped.items() if number)
+        return UsageError(
+            "There is no function to audit.",
+            where=", ".join(self.settings.source),
+            expected=f"functions with bodies of {self.settings.min_lines} to {self.settings.max_lines} lines",
+            remedy=f"Left out were: {left_out}; --funcmem-min-lines and --funcmem-max-lines set the lengths."
+            if left_out
+            else "Name files in Python, Java, C, Rust or Go, a directory of such, or a data set.",
+        )
 
     # -------------------------------------------------------------------------------------- collecting
 

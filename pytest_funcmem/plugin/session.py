@@ -25,19 +25,26 @@ class AuditFile(pytest.File):
         super().__init__(**kwargs)
         self.audits = audits
 
+        self.run: AuditRun | None = None
+
+    def prepare(self) -> None:
+        """Read the settings and the sources.
+
+        Raises:
+            UsageError: The file or what it names cannot be used.
+        """
+        settings = audit_file_settings(self.path, self.config)
+        if not settings.source:
+            raise UsageError(
+                "The audit file names no source.",
+                where=str(self.path),
+                remedy='Add a line such as: source = ["src"]',
+            )
+        self.run = self.audits.add(AuditRun(self.config, settings, audit_file=self.path))
+
     def collect(self) -> Iterable[pytest.Collector]:
         """The source files of the audit."""
-        try:
-            settings = audit_file_settings(self.path, self.config)
-            if not settings.source:
-                raise UsageError(
-                    "The audit file names no source.",
-                    where=str(self.path),
-                    remedy='Add a line such as: source = ["src"]',
-                )
-            return self.audits.add(AuditRun(self.config, settings, audit_file=self.path)).nodes(self)
-        except UsageError as error:
-            raise pytest.UsageError(str(error)) from error
+        return [] if self.run is None else self.run.nodes(self)
 
 
 class AuditSession:
@@ -104,6 +111,11 @@ class AuditSession:
         return run
 
     # -------------------------------------------------------------------------------------- collecting
+
+    def prepare(self, collector: pytest.Collector) -> None:
+        """Read an audit file that is about to be collected."""
+        if isinstance(collector, AuditFile):
+            collector.prepare()
 
     def collect_command_line(self, parent: pytest.Session) -> list[pytest.Item | pytest.Collector]:
         """The collectors of the command line's audit."""

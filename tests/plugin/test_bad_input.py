@@ -1,0 +1,175 @@
+"""What cannot be used ends in one screen that names the place and the remedy; never in a verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+def usage_error(result: pytest.RunResult, *messages: str) -> None:
+    assert result.ret == 4, result.stdout.str()
+    result.stderr.fnmatch_lines([*messages])
+    assert "Traceback" not in result.stderr.str() + result.stdout.str()
+    assert len(result.errlines) < 25
+    assert "passed" not in result.stdout.str()
+
+
+def with_source(scene, source: Path) -> pytest.RunResult:
+    return scene.pytester.runpytest_subprocess(f"--funcmem-source={source}", *scene.options)
+
+
+def test_source_without_functions(scene) -> None:
+    empty = scene.pytester.mkdir("nothing")
+    usage_error(with_source(scene, empty), "*no function to audit*", "*remedy:*")
+    (empty / "short.py").write_text("def f(a):\n    return a\n", encoding="utf-8")
+    usage_error(with_source(scene, empty), "*no function to audit*", "*1 too_short*")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("binary.py", b"\x7fELF\x00\x00\x01", "*binary.py*"),
+        ("latin.py", "café = 1\n".encode("latin-1"), "*latin.py*"),
+        ("text.xyz", b"words", "*text.xyz*"),
+        ("rows.jsonl", b'{"content": "def f(): pass"}\n{"content": \n', "*rows.jsonl:2*"),
+        ("rows.jsonl", b'{"code": "def f(): pass"}\n', "*rows.jsonl:1*"),
+    ],
+)
+def test_source_files_that_cannot_be_read(scene, name: str, content: bytes, message: str) -> None:
+    path = scene.pytester.path / name
+    path.write_bytes(content)
+    usage_error(with_source(scene, path), message, "*remedy:*")
+
+
+def test_windows_newlines_and_byte_order_mark_change_nothing(scene) -> None:
+    path = scene.source / "tariffs.py"
+    scene.run("--funcmem-report=json:unix.jsonl")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    result = scene.run("--funcmem-report=json:windows.jsonl")
+    assert result.parseoutcomes()["failed"] == 2
+    result.stdout.fnmatch_lines(["*built 0 harnesses*"])
+    assert [line["verdict"] for line in scene.report("windows.jsonl")[1:-1]] == [
+        line["verdict"] for line in scene.report("unix.jsonl")[1:-1]
+    ]
+
+
+def test_symlink_loop(scene) -> None:
+    (scene.source / "again").symlink_to(scene.source, target_is_directory=True)
+    result = scene.run("--collect-only", "-q")
+    assert result.ret == 0
+    assert len([line for line in result.outlines if "::" in line]) == 3
+
+
+def test_syntax_error_half_way_loses_only_that_function(scene) -> None:
+    path = scene.source / "tariffs.py"
+    broken = path.read_text(encoding="utf-8").replace("    if days > 14:", "    if days > > 14:")
+    path.write_text(broken, encoding="utf-8")
+    result = scene.run("--collect-only", "-q")
+    assert [line for line in result.outlines if "::" in line] == [
+        "tariffs.py::parcel_fee",
+        "tariffs.py::Depot.store",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{broken", "*target.jsonl:1*"),
+        ('{"function": "tariffs.py::parcel_fee"}', "*target.jsonl:1*"),
+        (json.dumps({"function": "a", "completion": "b", "finish_reason": "bored"}), "*target.jsonl:1*"),
+    ],
+)
+def test_broken_replay_line(scene, line: str, message: str) -> None:
+    scene.target.write_text(line + "\n", encoding="utf-8")
+    usage_error(scene.run(), message, "*remedy:*")
+
+
+def test_function_named_twice_in_a_replay_file(scene) -> None:
+    scene.target.write_text(scene.target.read_text(encoding="utf-8") * 2, encoding="utf-8")
+    usage_error(scene.run(), "*twice*", "*target.jsonl:4*")
+
+
+def test_neither_docker_nor_namespaces(scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    # Inside a user namespace, its own limit on further namespaces can be set without touching the machine's.
+    forbid = 'echo 0 > /proc/sys/user/max_mnt_namespaces && exec "$@"'
+    inside = (
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "sh",
+        "-c",
+        forbid,
+        "sh",
+        sys.executable,
+        "-m",
+        "pytest",
+    )
+    result = scene.pytester.run(*inside, f"--funcmem-source={scene.source}", *scene.options)
+    usage_error(result, "*namespace*", "*remedy:*")
+
+
+def test_docker_that_does_not_answer(scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    usage_error(scene.run("--funcmem-sandbox=docker"), "*Docker*", "*remedy:*")
+    auto = scene.run("--funcmem-sandbox=auto", "-k", "Depot")
+    assert auto.ret == 0
+    auto.stdout.fnmatch_lines(["*Docker is not used*"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model = 3\n",
+        "modell = 'hf:x'\n",
+        "model = [\n",
+        "",
+        'model = "replay:target.jsonl"\nreference = "replay:reference.jsonl"\n',
+    ],
+    ids=["type", "name", "syntax", "empty", "no source"],
+)
+def test_audit_file_that_cannot_be_used(scene, text: str) -> None:
+    (scene.pytester.path / "bad.funcmem.toml").write_text(text, encoding="utf-8")
+    result = scene.pytester.runpytest_subprocess("bad.funcmem.toml")
+    usage_error(result, "*bad.funcmem.toml*", "*remedy:*")
+
+
+def test_interrupt_reports_what_was_finished(scene) -> None:
+    """Ctrl-C ends the run, keeps what was finished, and leaves no process behind."""
+    command = [sys.executable, "-m", "pytest", f"--funcmem-source={scene.source}", *scene.options]
+    command.append("--funcmem-report=json:out.jsonl")
+    process = subprocess.Popen(
+        command, cwd=scene.pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    harnesses = scene.pytester.path / ".funcmem" / "v1" / "harness"
+    deadline = time.monotonic() + 60
+    while not list(harnesses.rglob("*.json")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode in (1, 2), output
+    assert "Traceback" not in output
+    assert list(harnesses.rglob("*.json"))
+    kinds = [line["kind"] for line in scene.report()]
+    assert kinds[0] == "manifest"
+    assert kinds[-1] == "summary"
+    own = [
+        entry
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and _belongs(entry, str(scene.pytester.path))
+    ]
+    assert own == []
+
+
+def _belongs(entry: Path, place: str) -> bool:
+    try:
+        return place in (entry / "cmdline").read_text() and int(entry.name) != os.getpid()
+    except OSError:
+        return False
