@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from typing import Any
 
 from pytest_funcmem.core.digests import digest, text_digest
@@ -87,6 +88,7 @@ def harness_key(function: SourceFunction, builder: str, settings: Settings, *, w
             "format": HARNESS_FORMAT,
             "function": function_digest(function),
             "builder": builder,
+            "hypothesis": importlib.metadata.version("hypothesis"),  # draws the input states
             "world": world,
             "settings": {
                 "inputs": settings.inputs,

@@ -147,7 +147,8 @@ class _NamespaceWorker:
             raise WorkerLostError(str(exc)) from exc
         interpreter = base_interpreter()
         command = [means.unshare, *(_AS_ROOT if means.as_root else _AS_USER), "--"]
-        command += [interpreter, *INTERPRETER_OPTIONS, "-c", BOOT]
+        # Without site: what happens to be installed on the host must not decide what a function can do.
+        command += [interpreter, "-S", *INTERPRETER_OPTIONS, "-c", BOOT]
         if self._group is not None:
             # A shell joins the group before anything is forked, so that nothing can be outside of it.
             command = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self._group.members), *command]
