@@ -1,0 +1,166 @@
+"""How many functions of a data set get a valid harness without a language model, how fast, and how good.
+
+    python benchmarks/conclusive.py DATASET [--language L] [--limit N] [--budget S] [--seed N] [--workers N]
+
+Functions are drawn by seed where a limit is given. Seconds are those of one function on one worker, waiting
+for the sandbox included. The table is for people; the last line is JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import json
+import math
+import statistics
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_funcmem.core.digests import digest
+from pytest_funcmem.core.options import Settings
+from pytest_funcmem.core.protocols import Sandbox
+from pytest_funcmem.core.records import Harness, Inconclusive, SourceFunction
+from pytest_funcmem.corpora import read_sources, sample
+from pytest_funcmem.harness.builder_process import ProcessBuilder
+from pytest_funcmem.harness.execution import PROGRAMS
+from pytest_funcmem.sandbox.choice import open_sandbox
+from pytest_funcmem.store.codec import encode
+from pytest_funcmem.verdict.rates import rate
+
+BUILDER = "local/python"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What building for one function gave."""
+
+    function: SourceFunction
+    harness: Harness | Inconclusive
+    seconds: float
+
+    @property
+    def is_conclusive(self) -> bool:
+        return isinstance(self.harness, Harness)
+
+    @property
+    def kind(self) -> str:
+        """Function, method or nested, with what else it is; from the text of the signature alone."""
+        head = self.function.text[self.function.definition_start : self.function.signature_end]
+        words = ["method" if "." in self.function.qualname else "function"]
+        if "@staticmethod" in head or "@classmethod" in head:
+            words = ["class or static method"]
+        elif "@property" in head or ".setter" in head:
+            words = ["property"]
+        if self.function.signature.startswith("async"):
+            words.insert(0, "async")
+        if "yield" in self.function.body:
+            words.append("(generator)")
+        return " ".join(words)
+
+
+def build_all(
+    functions: Sequence[SourceFunction], sandbox: Sandbox, settings: Settings, workers: int
+) -> list[Built]:
+    """Build a harness for every function, some at one time, and give them in order."""
+    builder = ProcessBuilder(BUILDER, settings)
+    done = 0
+    lock = threading.Lock()
+
+    def one(function: SourceFunction) -> Built:
+        nonlocal done
+        started = time.monotonic()
+        harness = builder.build(function, sandbox, seed=settings.seed)
+        built = Built(function=function, harness=harness, seconds=time.monotonic() - started)
+        with lock:
+            done += 1
+            said = "conclusive" if isinstance(harness, Harness) else f"{harness.reason}: {harness.detail}"
+            print(f"{done:4}/{len(functions)} {built.seconds:6.1f} s {function.key}: {said[:200]}", flush=True)
+        return built
+
+    try:
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            return list(pool.map(one, functions))
+    finally:
+        builder.close()
+
+
+def peak_mb() -> float:
+    """Largest resident size of any process of this benchmark so far, sandboxed ones included."""
+    import resource
+
+    return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
+
+
+def summary(built: Sequence[Built]) -> dict[str, object]:
+    """The figures of the last line, by name."""
+    harnesses = [item.harness for item in built if isinstance(item.harness, Harness)]
+    reasons = Counter(item.harness.reason for item in built if isinstance(item.harness, Inconclusive))
+    kinds: dict[str, list[bool]] = defaultdict(list)
+    for item in built:
+        kinds[item.kind].append(item.is_conclusive)
+    seconds = sorted(item.seconds for item in built)
+    strengths = [item.evidence.strength for item in harnesses if item.evidence.strength is not None]
+    interval = rate(len(harnesses), len(built))
+    return {
+        "n": len(built),
+        "conclusive": len(harnesses),
+        "interval": [round(interval.low, 4), round(interval.high, 4)],
+        "median_s": round(statistics.median(seconds), 2),
+        "p90_s": round(seconds[min(len(seconds) - 1, math.ceil(0.9 * len(seconds)) - 1)], 2),
+        "peak_mb": round(peak_mb()),
+        "strength_median": round(statistics.median(strengths), 4) if strengths else None,
+        "mock_share": _mock_share(harnesses),
+        "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
+        "by_kind": {kind: [sum(found), len(found)] for kind, found in sorted(kinds.items())},
+    }
+
+
+def _mock_share(harnesses: Sequence[Harness]) -> float | None:
+    """Share of the harnesses in which some state rests on a mocked value."""
+    if not harnesses:
+        return None
+    return round(sum(1 for item in harnesses if item.evidence.mocked_states) / len(harnesses), 4)
+
+
+def table(figures: Mapping[str, object]) -> str:
+    """The figures for people, one a line."""
+    return "\n".join(f"{name:20} {value}" for name, value in figures.items())
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--language", default="python")
+    parser.add_argument("--limit", type=int, help="functions to draw; all by default")
+    parser.add_argument("--budget", type=float, default=Settings().budget, help="seconds a function")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--details", type=Path, help="file for one JSON object a function")
+    options = parser.parse_args()
+    settings = Settings(budget=options.budget, seed=options.seed)
+    corpus = read_sources([options.dataset], min_lines=settings.min_lines, max_lines=settings.max_lines)
+    functions = [item for item in corpus.functions if item.language == options.language]
+    if options.limit is not None:
+        functions = list(sample(functions, options.limit, seed=options.seed))
+    if not functions:
+        raise SystemExit(f"no function in {options.language} in {options.dataset}")
+    with open_sandbox("auto", programs=PROGRAMS, workers=options.workers) as sandbox:
+        built = build_all(functions, sandbox, settings, options.workers)
+    if options.details is not None:
+        with options.details.open("w", encoding="utf-8") as file:
+            for item in built:
+                line = {"key": item.function.key, "seconds": item.seconds, "harness": encode(item.harness)}
+                file.write(json.dumps(line) + "\n")
+    figures = {"language": options.language, **summary(built)}
+    figures["harnesses_sha256"] = digest([encode(item.harness) for item in built])
+    print(table(figures))
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
