@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 PROGRAMS: Mapping[str, Path] = MappingProxyType(
-    {"python": Path(__file__).parent / "runner" / "python_runner.py"}
+    {"python": Path(__file__).parent / "runner" / "python"}
 )
 """Programs that a sandbox must be made with, by name."""
 

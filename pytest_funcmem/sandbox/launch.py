@@ -70,7 +70,7 @@ _MODULES = (
 
 
 def program_sources(programs: Mapping[str, Path]) -> dict[str, str]:
-    """Read the programs.
+    """Read the programs: files, or packages whose module ``program`` has the function ``main``.
 
     Raises:
         UsageError: A file cannot be read.
@@ -78,7 +78,7 @@ def program_sources(programs: Mapping[str, Path]) -> dict[str, str]:
     sources = {}
     for name, path in programs.items():
         try:
-            sources[name] = path.read_text(encoding="utf-8")
+            sources[name] = _package(path) if path.is_dir() else path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as exc:
             raise UsageError(
                 f"The sandbox program {name!r} cannot be read: {exc}.",
@@ -86,6 +86,31 @@ def program_sources(programs: Mapping[str, Path]) -> dict[str, str]:
                 expected="a Python file in UTF-8 with a function main(payload, emit)",
             ) from exc
     return sources
+
+
+_PACKAGE = """\
+import importlib.abc, importlib.util, sys
+_sources = {sources!r}
+_package = __name__ + "_package"
+class _Bundled(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    def find_spec(self, name, path=None, target=None):
+        if name == _package or name.startswith(_package + ".") and name[len(_package) + 1 :] in _sources:
+            return importlib.util.spec_from_loader(name, self, is_package=name == _package)
+    def get_source(self, name):
+        return _sources[name[len(_package) + 1 :] or "__init__"]
+    def get_code(self, name):
+        return compile(self.get_source(name), "<program " + name + ">", "exec", dont_inherit=True)
+    def is_package(self, name):
+        return name == _package
+sys.meta_path.insert(0, _Bundled())
+main = importlib.import_module(_package + ".program").main
+"""
+
+
+def _package(directory: Path) -> str:
+    """The modules of a package as the text of one program."""
+    sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(directory.glob("*.py"))}
+    return _PACKAGE.format(sources=sources)
 
 
 def worker_config(

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_funcmem.harness.runner.python_runner import encode
+from pytest_funcmem.harness.runner.python.encoding import encode
 from pytest_funcmem.harness.values import canonical_value, is_encoding, same_value, show_value
 
 SCALARS = (

@@ -1,0 +1,331 @@
+"""Executes a file statement by statement as a module, as far as it can live, and finds the function in it."""
+
+# It runs on Python 3.9 too, which has no strict zip, and touches files before and after hostile code does.
+from __future__ import annotations
+import __future__
+
+import ast
+import builtins
+import contextlib
+import linecache
+import re
+import signal
+import sys
+import types
+from typing import Any
+
+from .encoding import FILENAME, MODULE, Json, class_name, message_of, writable
+
+
+class _LoadTimeoutError(BaseException):
+    """The file's top-level statements took too long."""
+
+
+class Loaded:
+    """A file as a module, with the function to call.
+
+    ``problem`` says why the function cannot be called; None if it can.
+    """
+
+    def __init__(self, task: dict[str, Any]) -> None:
+        self.line = task["line"]
+        self.qualname = task["qualname"]
+        self.problem: str | None = None
+        self.notes: list[str] = []
+        self.skipped: list[dict[str, Json]] = []
+        self.captured: Any = None
+        self.node: Any = None
+        self.owner: type[Any] | None = None
+        self.raw: Any = None
+        self.flags = 0
+        self.named: set[str] = set()
+        self.module = types.ModuleType(MODULE)
+        self.space = vars(self.module)
+        self.space["__file__"] = FILENAME
+        self.space["__builtins__"] = {
+            **vars(builtins),
+            "__funcmem_capture__": self.capture,
+            "id": _Identities(),
+        }
+        sys.modules[MODULE] = self.module
+
+    def capture(self, function: Any) -> Any:
+        """The innermost decorator of the function: notes it and leaves it as it is."""
+        self.captured = function
+        return function
+
+
+class _Identities:
+    """The built-in ``id`` as small numbers in the order of asking, so that no address reaches a value."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[int, Any]] = {}
+
+    def __call__(self, value: Any) -> int:
+        number, _ = self.known.setdefault(id(value), (len(self.known) + 1, value))
+        return number
+
+
+def load(task: dict[str, Any]) -> Loaded:
+    """Execute a file statement by statement and find the function in it."""
+    loaded = Loaded(task)
+    previous = signal.signal(signal.SIGALRM, _stop_loading)
+    # Again and again, since the file may catch the first one.
+    signal.setitimer(signal.ITIMER_REAL, task["load_timeout_s"], 0.05)
+    try:
+        for index, node in enumerate(_parsed(task["prelude"], loaded, 0)[0]):
+            _execute(loaded, node, -1 - index, "<prelude>")
+        nodes, rejected = _parsed(task["text"], loaded, task["line"])
+        target = _find_target(nodes, loaded)
+        if target is None:
+            reason = next((error for first, last, error in rejected if first <= loaded.line <= last), None)
+            loaded.problem = reason or f"there is no function {loaded.qualname} at line {loaded.line}"
+            return loaded
+        linecache.cache[FILENAME] = (len(task["text"]), None, task["text"].splitlines(True), FILENAME)
+        for index, node in enumerate(nodes):
+            if node is target:
+                _execute_target(loaded, node, index)
+            else:
+                _execute(loaded, node, index, FILENAME)
+        if loaded.problem is None:
+            _resolve(loaded)
+    except _LoadTimeoutError:
+        loaded.problem = f"its top-level statements took more than {task['load_timeout_s']:g} s"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    return loaded
+
+
+def _stop_loading(number: int, frame: Any) -> None:
+    raise _LoadTimeoutError
+
+
+def _parsed(text: str, loaded: Loaded, line: int) -> tuple[list[ast.stmt], list[tuple[int, int, str]]]:
+    """Top-level statements of a text as far as it parses; (first line, last line, error) of the rest."""
+    try:
+        return ast.parse(text).body, []
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        pass
+    lines = text.replace("\0", " ").split("\n")
+    starts = [
+        number for number, content in enumerate(lines) if content[:1] == "@" or content[:1].isidentifier()
+    ]
+    starts = [number for number in starts if not re.match(r"(elif|else|except|finally)\b", lines[number])]
+    edges = [*starts, len(lines)]
+    nodes: list[ast.stmt] = []
+    rejected: list[tuple[int, int, str]] = []
+    if edges[0] > 0 and any(content.strip() for content in lines[: edges[0]]):
+        rejected.append((1, edges[0], "SyntaxError: the file begins in the middle of something"))
+    place = 0
+    while place < len(starts):
+        first_error = ""
+        # A statement may go on past a line that looks like a start (a text in triple quotes, a decorator).
+        for end in range(place + 1, min(place + 13, len(edges))):
+            chunk = "\n".join(lines[edges[place] : edges[end]]) + "\n"
+            try:
+                found = ast.parse(chunk).body
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                if not first_error:
+                    first_error = f"{type(error).__name__}: {getattr(error, 'msg', error)}"
+                continue
+            nodes.extend(ast.increment_lineno(node, edges[place]) for node in found)
+            place = end
+            break
+        else:
+            rejected.append((edges[place] + 1, edges[place + 1], first_error))
+            place += 1
+    for first, _, problem in rejected:
+        kind, _, message = problem.partition(": ")
+        loaded.skipped.append(
+            {"index": -1, "line": first, "names": [], "error": kind, "message": writable(message)}
+        )
+    return nodes, rejected
+
+
+def _find_target(nodes: list[ast.stmt], loaded: Loaded) -> ast.stmt | None:
+    """The top-level statement that holds the function; its own node is noted."""
+    name = loaded.qualname.rpartition(".")[2]
+    for statement in nodes:
+        if not statement.lineno - 50 <= loaded.line <= (statement.end_lineno or 0):
+            continue
+        for node in ast.walk(statement):
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                continue
+            first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+            if node.name == name and first <= loaded.line <= node.lineno:
+                loaded.node, loaded.line = node, node.lineno
+                return statement
+    return None
+
+
+def _names(node: ast.stmt) -> list[str]:
+    found = []
+    for item in ast.walk(node):
+        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.append(item.name)
+        elif isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+            found.append(item.id)
+        elif isinstance(item, ast.alias):
+            found.append((item.asname or item.name).partition(".")[0])
+    return sorted({writable(name) for name in found})
+
+
+def _attempt(loaded: Loaded, node: ast.stmt, filename: str, flags: int = 0) -> BaseException | None:
+    """Compile and execute one statement; the exception if it fails."""
+    try:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            for item in node.names:
+                loaded.flags |= getattr(getattr(__future__, item.name, None), "compiler_flag", 0)
+        tree = ast.fix_missing_locations(ast.Module(body=[node], type_ignores=[]))
+        code = compile(tree, filename, "exec", flags=loaded.flags | flags, dont_inherit=True)
+        exec(code, loaded.space)
+    except _LoadTimeoutError:
+        raise
+    except BaseException as error:
+        return error
+    return None
+
+
+_POSTPONED = __future__.annotations.compiler_flag
+
+
+def _execute(loaded: Loaded, node: ast.stmt, index: int, filename: str) -> None:
+    error = _attempt(loaded, node, filename)
+    if error is not None and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        # A hint that cannot be evaluated is no reason to lose what it stands on.
+        again = _attempt_in_parts(loaded, node, index, filename)
+        error = again and error
+    if error is not None:
+        names = _names(node) if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) else [node.name]
+        _skip(loaded, index, node, names, error)
+
+
+def _skip(loaded: Loaded, index: int, node: Any, names: list[str], error: BaseException) -> None:
+    loaded.skipped.append(
+        {
+            "index": index,
+            "line": node.lineno,
+            "names": names,
+            "error": class_name(type(error)),
+            "message": message_of(error),
+        }
+    )
+
+
+def _attempt_in_parts(loaded: Loaded, node: Any, index: int, filename: str) -> BaseException | None:
+    """Execute a definition without the hints and, of a class, without the parts that fail by themselves."""
+    error = _attempt(loaded, node, filename, _POSTPONED)
+    while error is not None and isinstance(node, ast.ClassDef):
+        found = _failing_part(loaded, node, error, filename)
+        if found is None:
+            break
+        parts, part = found
+        parts.remove(part)
+        if not node.body:
+            node.body.append(ast.copy_location(ast.Pass(), node))
+        names = _names(part) if isinstance(part, ast.stmt) else [writable(ast.unparse(part))]
+        _skip(loaded, index, part, [f"{node.name}.{name}" for name in names], error)
+        error = _attempt(loaded, node, filename, _POSTPONED)
+    return error
+
+
+def _failing_part(
+    loaded: Loaded, node: ast.ClassDef, error: BaseException, filename: str
+) -> tuple[list[Any], Any] | None:
+    """The statement, base or decorator of a class that an error comes from, with the list it stands in."""
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == filename and code.co_name == node.name:
+            for part in node.body:
+                inner = list(ast.walk(part))
+                first = min(item.lineno for item in inner if hasattr(item, "lineno"))
+                if first <= trace.tb_lineno <= (part.end_lineno or 0):
+                    return None if loaded.node in inner else (node.body, part)
+            return None
+        trace = trace.tb_next
+    for parts in (node.bases, node.decorator_list):
+        for base in parts:
+            if _attempt(loaded, ast.copy_location(ast.Expr(base), node), filename) is not None:
+                return parts, base
+    return None
+
+
+def _execute_target(loaded: Loaded, statement: ast.stmt, index: int) -> None:
+    target = loaded.node
+    hook = ast.copy_location(ast.Name(id="__funcmem_capture__", ctx=ast.Load()), target)
+    # Innermost, on the line of ``def``: sees the plain function and shifts no line.
+    hook.end_lineno, hook.end_col_offset = target.lineno, target.col_offset
+    target.decorator_list.append(hook)
+    error = _attempt(loaded, statement, FILENAME)
+    if error is not None:
+        again = _attempt_in_parts(loaded, statement, index, FILENAME)
+        if again is not None and len(target.decorator_list) > 1:
+            kept = [item for item in target.decorator_list if _is_plain_decorator(item)]
+            if len(kept) < len(target.decorator_list):
+                target.decorator_list = kept
+                again = _attempt_in_parts(loaded, statement, index, FILENAME)
+                if again is None:
+                    loaded.notes.append(
+                        "a decorator of the function failed and was left out: " + _line(error)
+                    )
+        if again is not None:
+            loaded.problem = _line(again)
+            return
+    if loaded.captured is None and not any(
+        isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node is not target
+        for node in ast.walk(statement)
+        if target in ast.walk(node)
+    ):
+        # It stands in a branch that was not taken (``if __name__ == "__main__"``).
+        error = _attempt(loaded, target, FILENAME, _POSTPONED)
+        loaded.problem = None if error is None else _line(error)
+
+
+def _is_plain_decorator(node: ast.expr) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id in ("staticmethod", "classmethod", "property", "__funcmem_capture__")
+    return isinstance(node, ast.Attribute) and node.attr in ("setter", "getter", "deleter")
+
+
+def _line(error: BaseException) -> str:
+    return f"{class_name(type(error))}: {message_of(error)}"[:500]
+
+
+def leads_to(value: Any, function: Any, depth: int = 0) -> bool:
+    """Whether an object is the function or wraps it in one of the usual ways."""
+    if value is function:
+        return True
+    if depth > 6 or value is None or isinstance(value, (type, types.ModuleType)):
+        return False
+    for name in ("__func__", "__wrapped__", "fget", "fset", "fdel", "func"):
+        with contextlib.suppress(Exception):
+            if leads_to(object.__getattribute__(value, name), function, depth + 1):
+                return True
+    for cell in getattr(value, "__closure__", None) or () if isinstance(value, types.FunctionType) else ():
+        with contextlib.suppress(ValueError):
+            if leads_to(cell.cell_contents, function, depth + 1):
+                return True
+    return False
+
+
+def _resolve(loaded: Loaded) -> None:
+    """Find what the function's name stands for: the decorated function if that lives, else the plain one."""
+    if loaded.captured is None:
+        loaded.problem = f"{loaded.qualname} is defined inside a function or in a branch that was not taken"
+        return
+    owner: Any = loaded.module
+    value: Any = loaded.module
+    for part in loaded.qualname.split("."):
+        owner = value
+        value = vars(owner).get(part) if isinstance(owner, (type, types.ModuleType)) else None
+    loaded.owner = owner if isinstance(owner, type) else None
+    if leads_to(value, loaded.captured):
+        loaded.raw = value
+        return
+    loaded.raw = loaded.captured
+    for node in loaded.node.decorator_list:
+        if isinstance(node, ast.Name) and node.id in ("staticmethod", "classmethod"):
+            loaded.raw = {"staticmethod": staticmethod, "classmethod": classmethod}[node.id](loaded.captured)
+    loaded.notes.append("the plain function is called: its name stands for something that hides it")
