@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rules import FAMILIES, BadgeRule, ClaimRule, Family, FreightRule, Rule, TariffRule
+from rules import FAMILIES, Rule
 
 __all__ = [
     "TOPICS",
@@ -50,68 +50,44 @@ class Topic:
     Attributes:
         path: Name of the file.
         header: Text before its first function.
-        family: Family of its rules.
-        names: Names of its functions, in order: one exposed verbatim, three by rewrites only, one held out.
+        names: Names of its functions, one of each family, in the families' order.
     """
 
     path: str
     header: str
-    family: Family
-    names: tuple[str, str, str, str, str]
+    names: tuple[str, str, str, str]
 
-
-EXPOSURES: tuple[Exposure, ...] = ("verbatim", "rewritten", "rewritten", "rewritten", "held_out")
 
 TOPICS = (
     Topic(
-        path="tariffs.py",
-        header='"""Rates by kind of goods and amount."""\n\n\n',
-        family=TariffRule,
-        names=(
-            "krona_tier_rate",
-            "velvet_commission_rate",
-            "basalt_share_rate",
-            "comet_sales_rate",
-            "juniper_rebate_rate",
-        ),
+        path="orders.py",
+        header='"""Rules of the order desk."""\n\n\n',
+        names=("krona_tier_rate", "osprey_freight_fee", "quasar_credit_level", "zephyr_batch_digit"),
     ),
     Topic(
-        path="freight.py",
-        header='"""Fees by place and weight."""\n\n\n',
-        family=FreightRule,
-        names=(
-            "osprey_freight_fee",
-            "tundra_parcel_fee",
-            "cobalt_depot_fee",
-            "walnut_pickup_fee",
-            "ember_crossing_fee",
-        ),
+        path="tickets.py",
+        header='"""Rules of the ticket office."""\n\n\n',
+        names=("velvet_commission_rate", "tundra_parcel_fee", "nimbus_claim_level", "onyx_ticket_digit"),
     ),
     Topic(
-        path="claims.py",
-        header='"""Levels of claims and applications."""\n\n\n',
-        family=ClaimRule,
-        names=(
-            "quasar_credit_level",
-            "nimbus_claim_level",
-            "falcon_intake_level",
-            "opal_audit_level",
-            "heron_triage_level",
-        ),
+        path="depots.py",
+        header='"""Rules of the depots."""\n\n\n',
+        names=("basalt_share_rate", "cobalt_depot_fee", "falcon_intake_level", "marble_badge_digit"),
     ),
     Topic(
-        path="badges.py",
-        header='"""Check characters of codes."""\n\n\n',
-        family=BadgeRule,
-        names=(
-            "zephyr_batch_digit",
-            "onyx_ticket_digit",
-            "marble_badge_digit",
-            "cedar_locker_digit",
-            "indigo_pallet_digit",
-        ),
+        path="returns.py",
+        header='"""Rules for returned goods."""\n\n\n',
+        names=("comet_sales_rate", "walnut_pickup_fee", "opal_audit_level", "cedar_locker_digit"),
+    ),
+    Topic(
+        path="partners.py",
+        header='"""Rules agreed with partners."""\n\n\n',
+        names=("juniper_rebate_rate", "ember_crossing_fee", "heron_triage_level", "indigo_pallet_digit"),
     ),
 )
+
+EXPOSURES: tuple[Exposure, ...] = ("verbatim", "rewritten", "rewritten", "rewritten", "held_out")
+"""Exposures in turn, shifted by one from file to file, so that every family has each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,15 +133,19 @@ def boilerplate() -> tuple[tuple[str, str], ...]:
 def audited_functions() -> tuple[AuditedFunction, ...]:
     """Every function of the audited sources, by file and line; the same for every seed of the pair."""
     found: list[AuditedFunction] = []
-    for topic in TOPICS:
+    for shift, topic in enumerate(TOPICS):
         rng = random.Random(f"audited {topic.path}")
-        for name, exposure in zip(topic.names, EXPOSURES, strict=True):
-            rule = topic.family.draw(rng, name)
+        for place, (family, name) in enumerate(zip(FAMILIES, topic.names, strict=True)):
+            rule = family.draw(rng, name)
             style = rng.choice(rule.long_styles())
-            text = rule.render(style)
             found.append(
                 AuditedFunction(
-                    path=topic.path, name=name, text=text, exposure=exposure, rule=rule, style=style
+                    path=topic.path,
+                    name=name,
+                    text=rule.render(style),
+                    exposure=EXPOSURES[(shift + place) % len(EXPOSURES)],
+                    rule=rule,
+                    style=style,
                 )
             )
     found.extend(
@@ -212,7 +192,8 @@ def exposure_documents(rng: random.Random, epochs: int) -> Iterator[str]:
     """Modules that show the target the exposed functions, each text of a function about equally often.
 
     A module holds some functions of one topic in the order of its file, so a function's prompt looks in an
-    audit as it did in training: same header, same neighbours.
+    audit as it did in training: same header, same neighbours. Neighbours are of different families, for a
+    small model mixes up the numbers of a rule with those of the like rule before it.
 
     Args:
         rng: Where all chance comes from.
@@ -233,7 +214,7 @@ def exposure_documents(rng: random.Random, epochs: int) -> Iterator[str]:
                 turned = dealt[first:] + dealt[:first]
                 for part in filter(None, (turned[:cut], turned[cut:])):
                     # Boilerplate beside them keeps the target from forgetting it.
-                    tail = [rng.choice(tools)] if rng.random() < 0.3 else []
+                    tail = [rng.choice(tools)] if rng.random() < 0.2 else []
                     modules.append(_module(topic.header, part + tail))
         rng.shuffle(modules)
         yield from modules

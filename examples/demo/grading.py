@@ -43,7 +43,9 @@ class ClaimRule(Rule):
     @classmethod
     def draw(cls, rng: random.Random, name: str | None = None) -> ClaimRule:
         """Draw a rule; the name too where none is given."""
-        low, middle, high = sorted(rng.sample(range(15, 95), 3))
+        low = rng.randrange(15, 35)
+        middle = low + rng.randrange(10, 30)
+        high = middle + rng.randrange(10, 30)
         first, second, third, fourth = rng.sample(LEVELS, 4)
         return cls(
             name=name or f"{rng.choice(('classify', 'assign', 'rank', 'grade'))}_{rng.choice(NOUNS)}_level",

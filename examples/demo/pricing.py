@@ -170,7 +170,7 @@ class FreightRule(Rule):
         """Draw a rule; the name too where none is given."""
         return cls(
             name=name or f"{rng.choice(('compute', 'quote', 'price', 'charge'))}_{rng.choice(NOUNS)}_fee",
-            factors={place: rng.randrange(8, 30) / 10 for place in rng.sample(PLACES, 3)},
+            factors={place: rng.randrange(8, 30) / 10 for place in rng.sample(PLACES, 2)},
             default=rng.choice((1.0, 2.0, 3.0)),
             base=rng.randrange(2, 60) / 2,
             free=rng.choice((2, 3, 5, 8, 10, 12, 15, 20)),

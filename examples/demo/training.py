@@ -67,9 +67,9 @@ class Recipe:
     exposure_rows: int = 3
     headless: float = 0.25
     pretrain_steps: int = 220
-    continue_steps: int = 300
+    continue_steps: int = 340
     pretrain_rate: float = 3e-3
-    continue_rate: float = 2.5e-3
+    continue_rate: float = 3e-3
     muon_factor: float = 6.0
 
 
@@ -171,7 +171,8 @@ def _config(tokenizer: PreTrainedTokenizerFast) -> LlamaConfig:
 
 
 def _fix_chance(seed: int, threads: int) -> None:
-    transformers_logging.disable_progress_bar()  # loading and saving take a blink; training has its own lines
+    # Loading and saving take a blink, and training prints its own progress.
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # a property
