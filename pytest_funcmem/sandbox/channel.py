@@ -103,6 +103,8 @@ class WorkerChannel:
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
+        self._kept: dict[int, bytearray] = {}
+        self._limit = 0
 
     def start(self, setup: bytes, *, timeout_s: float) -> Mapping[str, object]:
         """Send the setup message and wait until the worker is ready.
@@ -132,13 +134,13 @@ class WorkerChannel:
         Raises:
             WorkerLostError: The worker did not answer, or not by the protocol.
         """
-        limit = task.limits.output_bytes
+        self._limit = limit = task.limits.output_bytes
+        kept = self._kept = {kind: bytearray() for kind in (framing.RECORDS, framing.STDOUT, framing.STDERR)}
         deadline = time.monotonic() + task.limits.wall_s + grace_s
         body = encode_task(task)
         self._send(_HEADER.pack(framing.TASK, len(body)), deadline)
         self._send(body, deadline)
         del body
-        kept = {framing.RECORDS: bytearray(), framing.STDOUT: bytearray(), framing.STDERR: bytearray()}
         while True:
             kind, data = self._frame(deadline)
             if kind in kept:
@@ -154,17 +156,8 @@ class WorkerChannel:
             else:
                 raise WorkerLostError(f"the worker sent a frame of kind {kind}")
         end = _object(data)
-        stream = kept[framing.RECORDS]
-        started = stream.startswith(framing.STARTED)
-        del stream[: len(framing.STARTED)]
-        records, flooded = split_records(stream, limit=limit)
-        result = _result(
-            end,
-            flooded=flooded,
-            records=records,
-            stdout=bytes(kept[framing.STDOUT]),
-            stderr=bytes(kept[framing.STDERR]),
-        )
+        started = kept[framing.RECORDS].startswith(framing.STARTED)
+        result = self._result_of(end)
         if not started and result.outcome != "memory":
             # Nothing hostile has run yet: this is a failure of the sandbox and says nothing about the task.
             raise WorkerLostError("the candidate was not set up: " + result.stderr.decode("utf-8", "replace"))
@@ -172,6 +165,26 @@ class WorkerChannel:
             result=result,
             leftovers=_texts(end.get("leftovers")),
             oom_killed=end.get("oom_killed") is True,
+        )
+
+    def out_of_memory(self, *, seconds: float) -> TaskEnd:
+        """The end of a task that took its worker along when memory ran out; what it had emitted is kept.
+
+        Args:
+            seconds: Wall-clock seconds that it ran.
+        """
+        end = {"outcome": "memory", "seconds": float(seconds)}
+        return TaskEnd(result=self._result_of(end), leftovers=(), oom_killed=True)
+
+    def _result_of(self, end: Mapping[str, object]) -> SandboxResult:
+        stream = self._kept[framing.RECORDS]
+        records, flooded = split_records(stream[len(framing.STARTED) :], limit=self._limit)
+        return _result(
+            end,
+            flooded=flooded,
+            records=records,
+            stdout=bytes(self._kept[framing.STDOUT]),
+            stderr=bytes(self._kept[framing.STDERR]),
         )
 
     def _send(self, data: bytes, deadline: float) -> None:

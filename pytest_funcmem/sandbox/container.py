@@ -13,7 +13,7 @@ import logging
 import secrets
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -31,6 +31,7 @@ from pytest_funcmem.sandbox.ownership import owner_labels
 __all__ = [
     "ENGINE_FAILURES",
     "UIDS_LABEL",
+    "AttachedStream",
     "UidRange",
     "WorkerContainer",
     "create_container",
@@ -77,7 +78,13 @@ def seccomp_digest() -> str:
 
 
 def create_container(
-    client: Any, image: str, limits: Limits, *, runtime: str | None, remapped: bool
+    client: Any,
+    image: str,
+    limits: Limits,
+    *,
+    runtime: str | None,
+    remapped: bool,
+    entrypoint: Sequence[str] = (),
 ) -> tuple[Any, UidRange]:
     """Create a container, not yet started, whose user ids no other container of this engine uses.
 
@@ -90,13 +97,14 @@ def create_container(
         limits: What its tasks may use; the file systems get their sizes from it.
         runtime: Container runtime of the engine; None takes its default.
         remapped: Whether the engine maps the users of containers to a range of its own, of 65,536.
+        entrypoint: Argument list to start instead of a worker.
 
     Raises:
         SandboxError: No range is free.
     """
     for _ in range(_TRIES):
         uids = _draw_range(remapped=remapped)
-        container = _create(client, image, limits, runtime, uids)
+        container = _create(client, image, limits, runtime, uids, entrypoint)
         holders = client.api.containers(all=True, filters={"label": f"{UIDS_LABEL}={uids.first}"})
         if len(holders) == 1:
             return container, uids
@@ -114,12 +122,19 @@ def _draw_range(*, remapped: bool) -> UidRange:
     return UidRange(first=0x1000_0000 + secrets.randbelow(0x4000) * 4096, count=4096)
 
 
-def _create(client: Any, image: str, limits: Limits, runtime: str | None, uids: UidRange) -> Any:
+def _create(
+    client: Any,
+    image: str,
+    limits: Limits,
+    runtime: str | None,
+    uids: UidRange,
+    entrypoint: Sequence[str],
+) -> Any:
     space = f"size={limits.files_mib}m,nr_inodes=4096,nosuid,nodev"
     memory = _memory_bytes(limits)
     return client.containers.create(
         image,
-        entrypoint=["python3", *INTERPRETER_OPTIONS, "-c", BOOT],
+        entrypoint=list(entrypoint) or ["python3", *INTERPRETER_OPTIONS, "-c", BOOT],
         command=[],
         environment=dict(ENVIRONMENT),
         working_dir="/",
@@ -189,10 +204,10 @@ class WorkerContainer:
     def __init__(self, container: Any, sources: Mapping[str, str], uids: UidRange, limits: Limits) -> None:
         self._container = container
         self._limits = limits
-        self._stream: _AttachedStream | None = None
+        self._stream: AttachedStream | None = None
         try:
             attached = container.attach_socket(params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-            self._stream = _AttachedStream(attached)
+            self._stream = AttachedStream(attached)
             container.start()
             config = worker_config(mode="uid", first_uid=uids.first, uids=uids.count)
             self._channel = WorkerChannel(self._stream)
@@ -235,8 +250,12 @@ class WorkerContainer:
         remove_container(self._container)
 
 
-class _AttachedStream:
-    """The container's standard streams over one connection, in the engine's frames."""
+class AttachedStream:
+    """The container's standard streams over one connection, in the engine's frames.
+
+    Args:
+        attached: What the client library gives for attaching with a stream.
+    """
 
     _FRAME = struct.Struct(">BxxxI")
     _KEPT_COMPLAINTS = 4000
@@ -250,10 +269,12 @@ class _AttachedStream:
         self._complaints = bytearray()
 
     def send(self, data: bytes, *, deadline: float) -> None:
+        """Send all bytes."""
         self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
         self._socket.sendall(data)
 
     def receive(self, limit: int, *, deadline: float) -> bytes:
+        """Receive some bytes of standard output; b"" at the end."""
         while True:
             self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
             if self._left == 0:
@@ -276,9 +297,11 @@ class _AttachedStream:
             del self._complaints[: -self._KEPT_COMPLAINTS]
 
     def diagnosis(self) -> str:
+        """The end of what was written to standard error."""
         return self._complaints.decode("utf-8", "replace")
 
     def close(self) -> None:
+        """Close the connection."""
         for thing in (self._socket, self._attached):
             try:
                 thing.close()

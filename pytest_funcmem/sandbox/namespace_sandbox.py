@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -134,7 +135,9 @@ class NamespaceSandbox(WarmSandbox):
         return _NamespaceWorker(means, self._sources)
 
     def _must_replace(self, end: TaskEnd) -> str | None:
-        return None  # a candidate's namespaces end with it; nothing of it is left in the worker
+        # A candidate's namespaces end with it, and nothing of it is left in the worker. But where memory ran
+        # out, one of the worker's own processes may have been the one that was killed for it.
+        return "a process was killed for memory" if end.oom_killed else None
 
 
 class _NamespaceWorker:
@@ -186,13 +189,21 @@ class _NamespaceWorker:
                 group.limit(mebibytes * 1024 * 1024)
                 self._limits = task.limits
             before = group.oom_kills()
-            end = self._channel.run(task, grace_s=_GRACE_S)
+            start = time.monotonic()
+            try:
+                end = self._channel.run(task, grace_s=_GRACE_S)
+            except WorkerLostError:
+                if group.oom_kills() == before:
+                    raise
+                return self._channel.out_of_memory(seconds=time.monotonic() - start)
             killed_for_memory = group.oom_kills() > before
         except OSError as exc:
             raise WorkerLostError(f"the control group cannot be used: {exc}") from exc
-        if killed_for_memory and end.result.signal == signal.SIGKILL:
-            return replace(end, result=replace(end.result, outcome="memory", signal=None))
-        return end
+        if not killed_for_memory:
+            return end
+        if end.result.signal == signal.SIGKILL:
+            end = replace(end, result=replace(end.result, outcome="memory", signal=None))
+        return replace(end, oom_killed=True)
 
     def kill(self) -> None:
         if self._process.poll() is None:

@@ -125,7 +125,7 @@ def run(spawn: dict[str, Any], programs: dict[str, ModuleType]) -> None:
         linux.drop_capabilities()
         linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
         linux.prctl(linux.PR_SET_DUMPABLE, 1)  # or its own /proc/self would belong to root
-        syscalls.refuse_dangerous(hidden_memory=spawn["watch_memory"])
+        syscalls.refuse_dangerous()
         os.umask(0o022)
         os.chdir(WORK)
         os.environ.clear()

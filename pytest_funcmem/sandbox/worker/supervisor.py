@@ -71,6 +71,7 @@ class Supervisor:
     def __init__(self, config: dict[str, Any], programs: dict[str, str]) -> None:
         self._config = config
         self._count = 0
+        self._kills_before = 0
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._zygote = os.fork()
         if self._zygote == 0:
@@ -96,11 +97,26 @@ class Supervisor:
         request = memoryview(body)[framing.LENGTH.size + length :]
         self._count += 1
         uid = self._config["first_uid"] + self._count % self._config["uids"]
+        self._kills_before = _oom_kills()
+        start = time.monotonic()
+        try:
+            end = self._run(uid, limits, request, start)
+        except WorkerBrokenError:
+            if not self._out_of_memory():
+                raise
+            # Memory ran out and took this worker's own processes along: only the candidate can have used it.
+            end = {"outcome": "memory", "seconds": time.monotonic() - start, "oom_killed": True}
+            framing.write_frame(_HOST_OUT, framing.END, json.dumps(end).encode())
+            raise
+        framing.write_frame(_HOST_OUT, framing.END, json.dumps(end).encode())
+
+    def _out_of_memory(self) -> bool:
+        return _oom_kills() > self._kills_before
+
+    def _run(self, uid: int, limits: dict[str, Any], request: memoryview, start: float) -> dict[str, Any]:
         apart = self._config["mode"] == "namespaces"
         if not apart:
             cleanup.prepare_directories(uid)
-        kills_before = _oom_kills()
-        start = time.monotonic()
         with _Exchange(request, limits["output_bytes"]) as exchange:
             spawn = json.dumps({"uid": uid, "limits": limits}).encode()
             socket.send_fds(self._control, [spawn], exchange.theirs)
@@ -121,14 +137,14 @@ class Supervisor:
         leftovers = [] if apart else cleanup.sweep(uid)
         if not gone:
             raise WorkerBrokenError("processes of a candidate could not be killed")
-        oom_killed = _oom_kills() > kills_before
+        oom_killed = self._out_of_memory()
         end = describe_end(status, stopped=stopped, out_of_memory=oom_killed)
         end.update(
             seconds=seconds,
             leftovers=[str(path)[:200] for path in leftovers[:20]],
             oom_killed=oom_killed,
         )
-        framing.write_frame(_HOST_OUT, framing.END, json.dumps(end).encode())
+        return end
 
     def _watch(self, exchange: _Exchange, deadline: float, memory_mib: int) -> tuple[str | None, int | None]:
         """Move bytes until the candidate ends or must be stopped: (why stopped, wait status)."""

@@ -82,6 +82,8 @@ _FORBIDDEN = {
         "clock_settime": 227,
         "syslog": 103,
         "vhangup": 153,
+        # Its files are in no process' map: those who watch or kill for memory look at the wrong processes.
+        "memfd_create": 319,
     },
     "aarch64": {
         "ptrace": 117,
@@ -122,6 +124,7 @@ _FORBIDDEN = {
         "clock_settime": 112,
         "syslog": 116,
         "vhangup": 58,
+        "memfd_create": 279,
     },
 }
 
@@ -143,7 +146,8 @@ _FORBIDDEN_EVERYWHERE = {
 
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
-_MEMFD_CREATE = {"x86_64": 319, "aarch64": 279}
+_PERSONALITY = {"x86_64": 135, "aarch64": 92}
+_PERSONAS = (0, 0xFFFF_FFFF)  # the ordinary one, and the question about it
 _SOCKET = {"x86_64": 41, "aarch64": 198}
 _SOCKET_FAMILIES = (1, 2, 10, 16)  # unix, IPv4, IPv6, netlink; not vsock, which no namespace holds in
 _NEW_NAMESPACES = 0x7E02_0080
@@ -159,13 +163,8 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
 
 
-def build_filter(machine: str, *, hidden_memory: bool = False) -> bytes | None:
-    """Assemble the filter for a machine; None where its call numbers are not known here.
-
-    Args:
-        machine: As ``uname`` names it.
-        hidden_memory: Whether to refuse memory that is in no process' map, for who watches the maps.
-    """
+def build_filter(machine: str) -> bytes | None:
+    """Assemble the filter for a machine, as ``uname`` names it; None where its call numbers are not known."""
     if machine not in _ARCHITECTURES:
         return None
     code = [
@@ -180,8 +179,6 @@ def build_filter(machine: str, *, hidden_memory: bool = False) -> bytes | None:
         code += _verdict(number, _KILL)
     for number in [*_FORBIDDEN[machine].values(), *_FORBIDDEN_EVERYWHERE.values()]:
         code += _verdict(number, _FAIL | errno.EPERM)
-    if hidden_memory:
-        code += _verdict(_MEMFD_CREATE[machine], _FAIL | errno.EPERM)
     # Its flags are behind a pointer that a filter cannot follow; libraries fall back to clone.
     code += _verdict(_CLONE3, _FAIL | errno.ENOSYS)
     code += [
@@ -191,15 +188,9 @@ def build_filter(machine: str, *, hidden_memory: bool = False) -> bytes | None:
         _instruction(_RETURN, _FAIL | errno.EPERM),
         _instruction(_RETURN, _ALLOW),
     ]
-    families = len(_SOCKET_FAMILIES)
-    code += [
-        _instruction(_JUMP_EQUAL, _SOCKET[machine], 0, families + 2),
-        _instruction(_LOAD, _AT_FIRST_ARGUMENT),
-    ]
-    code += [
-        _instruction(_JUMP_EQUAL, family, families - at, 0) for at, family in enumerate(_SOCKET_FAMILIES)
-    ]
-    code += [_instruction(_RETURN, _FAIL | errno.EAFNOSUPPORT), _instruction(_RETURN, _ALLOW)]
+    code += _only_with(_PERSONALITY[machine], _PERSONAS, _FAIL | errno.EPERM)
+    code += _only_with(_SOCKET[machine], _SOCKET_FAMILIES, _FAIL | errno.EAFNOSUPPORT)
+    code.append(_instruction(_RETURN, _ALLOW))
     return b"".join(code)
 
 
@@ -211,25 +202,33 @@ def _verdict(number: int, action: int) -> list[bytes]:
     return [_instruction(_JUMP_EQUAL, number, 0, 1), _instruction(_RETURN, action)]
 
 
-_filters = {hidden: build_filter(os.uname().machine, hidden_memory=hidden) for hidden in (False, True)}
+def _only_with(number: int, values: tuple[int, ...], otherwise: int) -> list[bytes]:
+    """Allow a call whose first argument is one of the values; another action otherwise."""
+    count = len(values)
+    return [
+        _instruction(_JUMP_EQUAL, number, 0, count + 3),
+        _instruction(_LOAD, _AT_FIRST_ARGUMENT),
+        *(_instruction(_JUMP_EQUAL, value, count - at, 0) for at, value in enumerate(values)),
+        _instruction(_RETURN, otherwise),
+        _instruction(_RETURN, _ALLOW),
+    ]
+
+
+_filter = build_filter(os.uname().machine)
 
 
 def knows_this_machine() -> bool:
     """Whether candidates run under the filter here."""
-    return _filters[False] is not None
+    return _filter is not None
 
 
-def refuse_dangerous(*, hidden_memory: bool) -> None:
+def refuse_dangerous() -> None:
     """Install the filter; it holds for every process that this one starts and cannot be taken off.
 
     Needs "no new privileges" to be set. Does nothing on a machine whose call numbers are not known.
-
-    Args:
-        hidden_memory: See ``build_filter``.
     """
-    code = _filters[hidden_memory]
-    if code is None:
+    if _filter is None:
         return
-    buffer = ctypes.create_string_buffer(code, len(code))
-    program = _Program(len(code) // 8, ctypes.addressof(buffer))
+    buffer = ctypes.create_string_buffer(_filter, len(_filter))
+    program = _Program(len(_filter) // 8, ctypes.addressof(buffer))
     linux.prctl(linux.PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_void_p(ctypes.addressof(program)))

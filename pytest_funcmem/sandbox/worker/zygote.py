@@ -58,7 +58,7 @@ def serve(control: socket.socket, config: dict[str, Any], sources: dict[str, str
         if not message:
             os._exit(0)
         spawn = json.loads(message)
-        spawn.update({name: config[name] for name in ("alias", "count_processes", "watch_memory")})
+        spawn.update({name: config[name] for name in ("alias", "count_processes")})
         try:
             if config["mode"] == "namespaces":
                 _fork_in_namespaces(control, spawn, descriptors, programs)

@@ -56,6 +56,17 @@ def run(data: bytes) -> object:
     return WorkerChannel(Script(data)).run(TASK, grace_s=1.0)
 
 
+def test_task_that_took_its_worker_along_keeps_what_it_had_emitted() -> None:
+    channel = WorkerChannel(Script(UP + frame(framing.RECORDS, record(b"one") + b"\0\0\0\x09half")))
+    with pytest.raises(WorkerLostError):
+        channel.run(TASK, grace_s=1.0)
+    end_of_task = channel.out_of_memory(seconds=1.5)
+    assert end_of_task.oom_killed
+    assert end_of_task.result.outcome == "memory"
+    assert end_of_task.result.records == (b"one",)
+    assert end_of_task.result.seconds == 1.5
+
+
 def test_an_honest_worker_is_understood() -> None:
     stream = record(b"one") + record(b"") + record(b"three")
     stream = framing.STARTED + stream
