@@ -1,4 +1,4 @@
-"""The extension points: what a model, a sandbox, a builder, a language, a store and a reporter promise.
+"""The extension points: what a model, sandbox, builder, language, metric, store and reporter promise.
 
 Implementations are named in ``core.registry`` and imported only when they are asked for. Every protocol has
 one conformance suite under ``tests/conformance`` that runs on each implementation.
@@ -6,7 +6,7 @@ one conformance suite under ``tests/conformance`` that runs on each implementati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -27,10 +27,12 @@ from pytest_funcmem.core.records import (
 
 __all__ = [
     "Builder",
+    "CodePair",
     "FunctionScan",
     "GenerationProgress",
     "LanguageFrontend",
     "Limits",
+    "Metric",
     "Model",
     "PromptCutter",
     "Reporter",
@@ -38,6 +40,7 @@ __all__ = [
     "SandboxOutcome",
     "SandboxResult",
     "SandboxTask",
+    "Score",
     "Store",
 ]
 
@@ -278,6 +281,57 @@ class Builder(Protocol):
         Raises:
             SandboxError: The sandbox failed; nothing is known about the function.
         """
+        ...
+
+
+# --------------------------------------------------------------------------------------------- metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodePair:
+    """Two texts to compare, as they are: whole functions or bodies, whichever the caller measures.
+
+    Attributes:
+        language: Language of both.
+        original: Text of the original.
+        candidate: Text of the candidate, or the raw completion where it does not parse.
+    """
+
+    language: Language
+    original: str
+    candidate: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One figure of one metric for one pair.
+
+    Attributes:
+        value: In [0, 1]; None where the metric has no figure for this pair, and ``note`` says why.
+        signature: How it was computed: name, variant, tokenizer and versions.
+        note: What a reader must know: a cap that was reached, text that does not parse, a judge's failure.
+    """
+
+    value: float | None
+    signature: str
+    note: str = ""
+
+
+class Metric(Protocol):
+    """A similarity of a candidate to its original, the same for any order, hash seed and worker count."""
+
+    name: str
+
+    def scores(self, pairs: Iterable[CodePair]) -> tuple[Score, ...]:
+        """Score pairs, one score a pair and in the same order; keeps nothing of a pair but its score.
+
+        Raises:
+            AuditError: The engine behind the metric failed (a server, a model); nothing is to be used.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free what the metric holds. May be called twice."""
         ...
 
 

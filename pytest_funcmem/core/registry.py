@@ -52,6 +52,18 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     "builder": {
         "local/python": Entry(target="pytest_funcmem.harness.local.builder:LocalPythonBuilder"),
     },
+    "metric": {
+        "bleu": Entry(target="pytest_funcmem.metrics.text_metrics:Bleu"),
+        "edit": Entry(target="pytest_funcmem.metrics.text_metrics:Edit"),
+        "lcs": Entry(target="pytest_funcmem.metrics.text_metrics:CommonSubstring"),
+        "exact": Entry(target="pytest_funcmem.metrics.text_metrics:Exact"),
+        "codebleu": Entry(target="pytest_funcmem.metrics.codebleu:CodeBleu"),
+        "codebleu-syntax": Entry(target="pytest_funcmem.metrics.codebleu:CodeBleuSyntax"),
+        "codebleu-dataflow": Entry(target="pytest_funcmem.metrics.codebleu:CodeBleuDataflow"),
+        "tsed": Entry(target="pytest_funcmem.metrics.tsed:Tsed"),
+        "embedding": Entry(target="pytest_funcmem.metrics.embedding:Embedding"),
+        "judge": Entry(target="pytest_funcmem.metrics.judging.judge:Judge"),
+    },
     "reporter": {
         "json": Entry(target="pytest_funcmem.reporting.json_report:JsonReporter"),
     },
@@ -62,7 +74,7 @@ def load(kind: str, name: str, *, purpose: str = "here") -> Any:
     """Import the implementation of a kind by its name.
 
     Args:
-        kind: ``language``, ``model``, ``sandbox``, ``builder`` or ``reporter``.
+        kind: ``language``, ``model``, ``sandbox``, ``builder``, ``metric`` or ``reporter``.
         name: Name within the kind.
         purpose: What it is wanted for, to end "… is needed …" in an error.
 

@@ -18,10 +18,21 @@ from pytest_funcmem.metrics.substring import longest_common_substring
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
 
-__all__ = ["EDIT_LIMIT", "text_similarity"]
+__all__ = [
+    "EDIT_LIMIT",
+    "LCS_SIGNATURE",
+    "bleu",
+    "bleu_signature",
+    "common_substring",
+    "edit",
+    "edit_signature",
+    "text_similarity",
+]
 
 EDIT_LIMIT = 200_000
 """Characters of each body that the edit distance looks at; its time grows with their product."""
+
+LCS_SIGNATURE = "lcs|version:1|unit:char|norm:strip"
 
 
 def text_similarity(original_body: str, candidate_body: str) -> Similarity:
@@ -38,14 +49,15 @@ def text_similarity(original_body: str, candidate_body: str) -> Similarity:
     """
     original, candidate = original_body.strip(), candidate_body.strip()
     return Similarity(
-        bleu=TextScore(value=_bleu(original, candidate), signature=_bleu_signature()),
-        edit=TextScore(value=_edit(original, candidate), signature=_edit_signature()),
-        lcs=TextScore(value=_lcs(original, candidate), signature="lcs|version:1|unit:char|norm:strip"),
+        bleu=TextScore(value=bleu(original, candidate), signature=bleu_signature()),
+        edit=TextScore(value=edit(original, candidate), signature=edit_signature()),
+        lcs=TextScore(value=common_substring(original, candidate), signature=LCS_SIGNATURE),
         exact=original == candidate,
     )
 
 
-def _bleu(original: str, candidate: str) -> float:
+def bleu(original: str, candidate: str) -> float:
+    """Sentence BLEU over whitespace tokens, in [0, 1]."""
     # A metric object keeps state between calls; a new one costs a tenth of a millisecond.
     metric = _new_bleu()
     score = metric.sentence_score(" ".join(candidate.split()), [" ".join(original.split())])
@@ -59,13 +71,15 @@ def _new_bleu() -> BLEU:
 
 
 @lru_cache(maxsize=1)
-def _bleu_signature() -> str:
+def bleu_signature() -> str:
+    """Tool, version and settings of ``bleu``."""
     metric = _new_bleu()
     metric.sentence_score("a", ["a"])  # the signature exists only after a first score
     return f"BLEU|{metric.get_signature()}"
 
 
-def _edit(original: str, candidate: str) -> float:
+def edit(original: str, candidate: str) -> float:
+    """Edit similarity of two texts without blanks around them, in [0, 1]."""
     from rapidfuzz.distance import Levenshtein
 
     original, candidate = original[:EDIT_LIMIT], candidate[:EDIT_LIMIT]
@@ -77,12 +91,14 @@ def _edit(original: str, candidate: str) -> float:
 
 
 @lru_cache(maxsize=1)
-def _edit_signature() -> str:
+def edit_signature() -> str:
+    """Tool, version and settings of ``edit``."""
     version = importlib.metadata.version("rapidfuzz")
     return f"edit|levenshtein|unit:char|norm:strip|first:{EDIT_LIMIT}|rapidfuzz:{version}"
 
 
-def _lcs(original: str, candidate: str) -> float:
+def common_substring(original: str, candidate: str) -> float:
+    """Longest common substring of two such texts over the original's length."""
     if not original:
         return 0.0
     return longest_common_substring(original, candidate) / len(original)

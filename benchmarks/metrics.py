@@ -1,0 +1,243 @@
+"""Pairs per second of each metric on one core, beside the packages that people use for the same.
+
+Run as ``python benchmarks/metrics.py [--pairs 2000] [--seconds 20]``. Pairs are functions of the corpora in
+``../shared/corpora`` (or ``$FUNCMEM_SHARED``), each with a changed version of itself or with another one.
+Every metric and every package sees the same pairs in the same order, for at most ``--seconds`` each; packages
+that are not installed are left out, and ``--codebleu-python`` names an interpreter that has ``codebleu``. The
+last line is JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import random
+import re
+import resource
+import subprocess
+import sys
+import time
+import types
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_funcmem.core.protocols import CodePair
+from pytest_funcmem.core.records import SourceFunction
+from pytest_funcmem.core.registry import load
+
+ROOT = Path(__file__).resolve().parent.parent
+LANGUAGES = ("python", "java", "c", "rust", "go")
+METRICS = ("bleu", "edit", "lcs", "exact", "codebleu", "codebleu-syntax", "codebleu-dataflow", "tsed")
+SEED = 20261130
+
+Scorer = Callable[[CodePair], Any]
+
+
+def shared_directory() -> Path:
+    """Where the corpora lie."""
+    return Path(os.environ.get("FUNCMEM_SHARED") or ROOT.parent / "shared")
+
+
+def corpus_functions(shared: Path) -> Iterator[SourceFunction]:
+    """The functions that the corpora name, in the order of their files."""
+    for language in LANGUAGES:
+        frontend = load("language", language)()
+        with (shared / "corpora" / f"{language}.jsonl").open(encoding="utf-8") as rows:
+            for row in map(json.loads, rows):
+                wanted = {(item["qualname"], item["line"]) for item in row["functions"]}
+                for function in frontend.scan(row["content"], path=row["path"]).functions:
+                    if (function.qualname, function.line) in wanted:
+                        yield function
+
+
+def corpus_pairs(shared: Path, count: int) -> list[CodePair]:
+    """Pairs of functions: four changed versions of each function, then other functions; always the same."""
+    chance = random.Random(SEED)
+    functions = list(corpus_functions(shared))
+    pairs: list[CodePair] = []
+    while len(pairs) < count:
+        order = list(functions)
+        chance.shuffle(order)
+        for function in order:
+            if chance.random() < 0.7:
+                candidate = changed(function.code, chance)
+            else:
+                others = [other for other in functions if other.language == function.language]
+                candidate = chance.choice(others).code
+            pairs.append(CodePair(language=function.language, original=function.code, candidate=candidate))
+    return pairs[:count]
+
+
+def changed(code: str, chance: random.Random) -> str:
+    """A version of a function as a model might give it: names, constants or lines differ."""
+    for _ in range(chance.randint(1, 3)):
+        match chance.randrange(4):
+            case 0:
+                names = sorted(set(re.findall(r"\b[a-z_]{3,}\b", code)))
+                if names:
+                    code = re.sub(rf"\b{chance.choice(names)}\b", f"renamed_{chance.randrange(9)}", code)
+            case 1:
+                code = re.sub(r"\b[1-9]\b", str(chance.randint(10, 99)), code)
+            case 2:
+                lines = code.split("\n")
+                if len(lines) > 6:
+                    del lines[chance.randrange(3, len(lines) - 1)]
+                code = "\n".join(lines)
+            case _:
+                lines = code.split("\n")
+                if len(lines) > 6:
+                    place = chance.randrange(2, len(lines) - 3)
+                    lines[place], lines[place + 1] = lines[place + 1], lines[place]
+                code = "\n".join(lines)
+    return code
+
+
+def rate(score: Callable[[CodePair], Any], pairs: Iterable[CodePair], seconds: float) -> tuple[float, int]:
+    """Pairs per second, and how many pairs were scored before the time was up."""
+    done, start = 0, time.perf_counter()
+    for pair in pairs:
+        score(pair)
+        done += 1
+        if time.perf_counter() - start > seconds:
+            break
+    return done / (time.perf_counter() - start), done
+
+
+# ---------------------------------------------------------------------------------------------- packages
+
+
+def peer_scorers() -> dict[str, tuple[str, Scorer]]:
+    """Installed packages by name: the metric that each is a peer of, and how to ask it."""
+    found: dict[str, tuple[str, Scorer]] = {}
+    if importlib.util.find_spec("nltk"):
+        from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+        smoothing = SmoothingFunction().method3
+        found["nltk-bleu"] = (
+            "bleu",
+            lambda pair: sentence_bleu(
+                [pair.original.split()], pair.candidate.split(), smoothing_function=smoothing
+            ),
+        )
+    if importlib.util.find_spec("Levenshtein"):
+        import Levenshtein
+
+        found["python-Levenshtein"] = (
+            "edit",
+            lambda pair: Levenshtein.distance(pair.original, pair.candidate),
+        )
+    if importlib.util.find_spec("apted") and (tsed := tsed_package()):
+        found["tsed"] = (
+            "tsed",
+            lambda pair: tsed.Calculate(pair.language, pair.original, pair.candidate, 1.0, 0.8, 1.0),
+        )
+    return found
+
+
+def tsed_package() -> Any:
+    """The authors' package, on the grammars that are installed here; None where it is not installed."""
+    if importlib.util.find_spec("TSED") is None:
+        return None
+    if importlib.util.find_spec("tree_sitter_language_pack") is None:
+        import tree_sitter
+
+        pack: Any = types.ModuleType("tree_sitter_language_pack")
+        pack.SupportedLanguage = str
+        pack.get_parser = lambda name: tree_sitter.Parser(
+            tree_sitter.Language(importlib.import_module(f"tree_sitter_{name}").language())
+        )
+        sys.modules["tree_sitter_language_pack"] = pack
+    return importlib.import_module("TSED")
+
+
+CODEBLEU_PROGRAM = """
+import json, logging, sys, time
+logging.disable(logging.CRITICAL)
+from codebleu import calc_codebleu
+done, start = 0, time.perf_counter()
+for line in sys.stdin:
+    pair = json.loads(line)
+    calc_codebleu([pair["original"]], [pair["candidate"]], pair["language"])
+    done += 1
+    if time.perf_counter() - start > float(sys.argv[1]):
+        break
+print(done / (time.perf_counter() - start), done)
+"""
+
+
+def codebleu_rate(python: str, pairs: Iterable[CodePair], seconds: float) -> tuple[float, int] | None:
+    """Pairs per second of the package ``codebleu``, in a process of its own; None where it is not there."""
+    lines = "\n".join(
+        json.dumps({"language": pair.language, "original": pair.original, "candidate": pair.candidate})
+        for pair in pairs
+    )
+    done = subprocess.run(
+        [python, "-c", CODEBLEU_PROGRAM, str(seconds)],
+        input=lines,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+    )
+    if done.returncode != 0:
+        return None
+    figure, count = done.stdout.split()
+    return float(figure), int(count)
+
+
+def peak_mb() -> float:
+    """Largest memory of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=2000)
+    parser.add_argument("--seconds", type=float, default=20.0, help="longest time for one metric")
+    parser.add_argument(
+        "--codebleu-python", default=os.environ.get("FUNCMEM_CODEBLEU_PYTHON") or sys.executable
+    )
+    options = parser.parse_args()
+    # One core: numeric libraries read these when they are loaded, which happens with the first score.
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+    pairs = corpus_pairs(shared_directory(), options.pairs)
+    per_s: dict[str, float] = {}
+    peer_per_s: dict[str, float] = {}
+    print(f"{len(pairs)} pairs, at most {options.seconds:g} s each\n")
+    print(f"{'metric':28}{'pairs/s':>10}{'pairs':>8}{'peak MB':>9}")
+    for name in METRICS:
+        metric = load("metric", name)()
+        metric.scores(pairs[:1])
+        per_s[name], done = rate(lambda pair, metric=metric: metric.scores((pair,)), pairs, options.seconds)
+        print(f"{name:28}{per_s[name]:10.1f}{done:8}{peak_mb():9.0f}")
+    print()
+    peers = {"codebleu": "codebleu"}
+    measured = codebleu_rate(options.codebleu_python, pairs, options.seconds)
+    if measured:
+        peer_per_s["codebleu"] = measured[0]
+    for name, (metric_name, score) in peer_scorers().items():
+        peers[name] = metric_name
+        score(pairs[0])
+        peer_per_s[name], _ = rate(score, pairs, options.seconds)
+    for name, figure in peer_per_s.items():
+        ours = per_s[peers[name]]
+        print(f"{name:28}{figure:10.1f}   {peers[name]} is {ours / figure:.2f} times as fast")
+    print(
+        json.dumps(
+            {
+                "pairs": len(pairs),
+                "per_s": {name: round(figure, 2) for name, figure in per_s.items()},
+                "peer_per_s": {name: round(figure, 2) for name, figure in peer_per_s.items()},
+            }
+        )
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
