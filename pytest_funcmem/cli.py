@@ -7,7 +7,9 @@ tree configures the run.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -31,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Arguments after the program's name; those of the process by default.
 
     Returns:
-        The exit code: 0 done, 4 usage; for ``audit`` pytest's own.
+        The exit code: 0 done, 1 where ``doctor`` finds a fault, 4 usage; for ``audit`` pytest's own.
     """
     parser = _parser()
     options, rest = parser.parse_known_args(arguments)
@@ -45,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return _prompts(options)
             case "images":
                 return _build_images(options)
+            case "doctor":
+                return _doctor(options)
             case _:
                 parser.print_help()
                 return USAGE_EXIT
@@ -86,6 +90,23 @@ def _parser() -> argparse.ArgumentParser:
     images = commands.add_parser("images", help="build the sandbox images")
     images.add_argument("action", choices=["build"])
     images.add_argument("--base", metavar="IMAGE", default=None, help="image to build upon")
+    images.add_argument(
+        "--language",
+        metavar="L",
+        action="append",
+        default=[],
+        help="build this language's image only (repeatable): python, c, java, rust, go",
+    )
+    doctor = commands.add_parser(
+        "doctor",
+        help="check this machine, and remove what killed runs left",
+        description="Check engine, images, disk, namespaces and packages, say what to do about each, and "
+        "remove the containers of killed runs. Exits with 1 where something fails.",
+    )
+    doctor.add_argument(
+        "--store", metavar="DIR", default=defaults.store, help="directory of finished results"
+    )
+    doctor.add_argument("--json", action="store_true", help="write one JSON object instead of lines")
     return parser
 
 
@@ -154,9 +175,28 @@ def _prompts(options: argparse.Namespace) -> int:
 def _build_images(options: argparse.Namespace) -> int:
     from pytest_funcmem.sandbox.choice import build_images
 
-    for image in build_images(base=options.base, progress=lambda text: print_progress(text)):
-        sys.stdout.write(f"{image}\n")
+    images = build_images(base=options.base, languages=options.language, progress=print_progress)
+    for language, image in images:
+        sys.stdout.write(f"{language} {image}\n")
     return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from pytest_funcmem.sandbox.doctor import examine
+
+    findings = []
+    for finding in examine(Path(options.store)):
+        findings.append(finding)
+        if not options.json:
+            sys.stdout.write(f"{finding.level:<5} {finding.name:<13} {finding.said}\n")
+            if finding.remedy:
+                sys.stdout.write(f"{'':<19} -> {finding.remedy}\n")
+            sys.stdout.flush()
+    healthy = all(finding.level != "fail" for finding in findings)
+    if options.json:
+        report = {"healthy": healthy, "findings": [dataclasses.asdict(finding) for finding in findings]}
+        sys.stdout.write(json.dumps(report, indent=2) + "\n")
+    return 0 if healthy else 1
 
 
 def print_progress(text: str) -> None:

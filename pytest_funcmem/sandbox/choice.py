@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pytest_funcmem.core.errors import MissingExtraError, UsageError
@@ -60,20 +60,25 @@ def open_sandbox(
 
 
 def build_images(
-    *, base: str | None = None, progress: Callable[[str], None] = lambda _line: None
-) -> Iterator[str]:
+    *,
+    base: str | None = None,
+    languages: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda _line: None,
+) -> Iterator[tuple[str, str]]:
     """Build the images that are not there yet, one after the other.
 
     Args:
         base: Image to build from; None takes a registry's, or makes one where no registry answers.
+        languages: Whose images; all where none is given.
         progress: Told what is being done.
 
     Yields:
-        The id of each image.
+        Language and id of each image.
 
     Raises:
         SandboxUnavailableError: No engine answers, or a build failed.
         MissingExtraError: The Docker package is not installed.
+        UsageError: There is no image for a language.
     """
     if not _docker_installed():
         raise MissingExtraError.for_package("docker", extra="docker", purpose="to build images")
@@ -82,8 +87,8 @@ def build_images(
 
     client = connect()
     try:
-        for language in LANGUAGES:
-            yield ensure_image(client, language=language, base=base, progress=progress)
+        for language in languages or LANGUAGES:
+            yield language, ensure_image(client, language=language, base=base, progress=progress)
     finally:
         client.close()
 

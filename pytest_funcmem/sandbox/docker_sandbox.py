@@ -27,7 +27,7 @@ from pytest_funcmem.sandbox.container import (
     remove_container,
     seccomp_digest,
 )
-from pytest_funcmem.sandbox.images.build import Progress, ensure_image
+from pytest_funcmem.sandbox.images.build import Progress, ensure_image, toolchain_versions
 from pytest_funcmem.sandbox.ownership import OWNER_LABEL, is_orphan
 from pytest_funcmem.sandbox.pool import TASKS_PER_WORKER, WarmSandbox, Worker
 
@@ -98,7 +98,8 @@ class DockerSandbox(WarmSandbox):
     Args:
         programs: Programs that tasks may name.
         workers: Tasks that may run at one time; 0 means one per core.
-        image: Image to use; None builds this package's Python image on first use.
+        image: Image to use; None builds this package's image of the language on first use.
+        language: Whose image is built and used where none is given.
         runtime: Container runtime of the engine, such as ``runsc``; None takes the engine's default.
         progress: Told what is being done while an image is built.
         tasks_per_worker: Tasks after which a container is replaced.
@@ -113,22 +114,28 @@ class DockerSandbox(WarmSandbox):
         programs: Mapping[str, Path],
         workers: int = 0,
         image: str | None = None,
+        language: str = "python",
         runtime: str | None = None,
         progress: Progress | None = None,
         tasks_per_worker: int = TASKS_PER_WORKER,
     ) -> None:
         super().__init__(programs=programs, workers=workers, tasks_per_worker=tasks_per_worker)
         self._wanted_image = image
+        self._language = language
         self._runtime = runtime
         self._progress = progress or _log.info
         self._client: Any = None
         self._image = ""
         self._engine: Mapping[str, Json] = {}
+        self._toolchain: Mapping[str, Json] = {}
         self._remapped = False
 
     def identity(self) -> Mapping[str, Json]:
-        """Engine, image digest, interpreter and kernel, for the manifest."""
-        return {**super().identity(), **self._engine, "image": self._image}
+        """Engine, image digest, versions of its toolchain, interpreter and kernel, for the manifest."""
+        about: dict[str, Json] = {**super().identity(), **self._engine, "image": self._image}
+        if self._toolchain:
+            about["toolchain"] = dict(self._toolchain)
+        return about
 
     def _prepare(self) -> None:
         self._client = connect()
@@ -137,6 +144,7 @@ class DockerSandbox(WarmSandbox):
             info = self._client.info()
             reap_orphans(self._client)
             self._image = self._find_image()
+            self._toolchain = toolchain_versions(self._client, self._image)
         except ENGINE_FAILURES as exc:
             self._release()
             raise SandboxUnavailableError(
@@ -156,7 +164,7 @@ class DockerSandbox(WarmSandbox):
 
     def _find_image(self) -> str:
         if self._wanted_image is None:
-            return ensure_image(self._client, progress=self._progress)
+            return ensure_image(self._client, language=self._language, progress=self._progress)
         try:
             image_id: str = self._client.images.get(self._wanted_image).id
         except docker.errors.ImageNotFound as exc:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
+import json
 import logging
+import os
 import queue
 import shutil
 import subprocess
@@ -13,23 +14,32 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import docker.errors
 import docker.utils
 
-from pytest_funcmem.core.errors import SandboxUnavailableError
+from pytest_funcmem.core.errors import SandboxUnavailableError, UsageError
+from pytest_funcmem.sandbox.images.context import recipe_digest, write_context
 from pytest_funcmem.sandbox.images.host_base import (
     BASE_PACKAGES,
+    HostPackage,
     closure,
     closure_digest,
     installed_packages,
     write_base,
 )
 
-__all__ = ["IMAGE_LABEL", "LANGUAGES", "Progress", "ensure_image"]
+__all__ = [
+    "IMAGE_LABEL",
+    "LANGUAGES",
+    "TOOLCHAIN_LABEL",
+    "Progress",
+    "ensure_image",
+    "find_image",
+    "toolchain_versions",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -37,14 +47,26 @@ Progress = Callable[[str], None]
 """Called with one line of text for each step."""
 
 IMAGE_LABEL = "org.pytest-funcmem.image"
+"""Label with the language of an image."""
 
-LANGUAGES = ("python",)
+TOOLCHAIN_LABEL = "org.pytest-funcmem.toolchain"
+"""Label with the versions of an image's toolchain, as a JSON object."""
+
+LANGUAGES = ("python", "c", "java", "rust", "go")
 """Languages that have a Dockerfile here."""
 
 _REGISTRY_BASES: Mapping[str, str] = {"python": "python:3.11-slim-bookworm"}
+_DEBIAN_BASE = "debian:bookworm-slim"
+_TOOLCHAIN_FILE = "/opt/funcmem/toolchain.json"
+_MOST_TOOLCHAIN_BYTES = 64 * 1024
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY")
+"""Build arguments that every engine knows and keeps out of the history of an image."""
 _SILENT_BEFORE_S = 8.0
 """How long a registry may stay silent before its first answer counts as "cannot be reached"."""
 _SILENT_LATER_S = 120.0
+_BUILD_S = 900
+"""How long a build may stay silent: a step that compiles says nothing until it is done."""
+_DEBOOTSTRAP_TAG = "funcmem/base:debootstrap"
 _DPKG_STATUS = Path("/var/lib/dpkg/status")
 
 
@@ -65,7 +87,7 @@ def ensure_image(
     Raises:
         SandboxUnavailableError: There is no base, or the build failed.
     """
-    dockerfile = (resources.files(__package__) / f"{language}.Dockerfile").read_text(encoding="utf-8")
+    _check_language(language)
     base_id = _present(client, base) if base else None
     if base and base_id is None:
         base_id = _pull(client, base, progress)
@@ -75,14 +97,42 @@ def ensure_image(
                 remedy=f"docker pull {base}, or leave the base to this package",
             )
     if base_id is None:
-        base_id = _default_base(client, language, dockerfile, progress)
-    tag = _tag(language, dockerfile, base_id)
-    return _present(client, tag) or _build(client, dockerfile, base_id, tag, language, progress)
+        base_id = _present_default_base(client, language) or _make_default_base(client, language, progress)
+    tag = _tag(language, base_id)
+    return _present(client, tag) or _build(client, base_id, tag, language, progress)
 
 
-def _tag(language: str, dockerfile: str, base_id: str) -> str:
-    recipe = hashlib.sha256(f"{dockerfile}\0{base_id}".encode()).hexdigest()
-    return f"funcmem/{language}:{recipe[:12]}"
+def find_image(client: Any, *, language: str) -> str | None:
+    """Find the image of a language that ``ensure_image`` would give without building; None if it would build.
+
+    Raises:
+        UsageError: There is no Dockerfile for the language.
+    """
+    _check_language(language)
+    base_id = _present_default_base(client, language)
+    return None if base_id is None else _present(client, _tag(language, base_id))
+
+
+def toolchain_versions(client: Any, image: str) -> dict[str, str]:
+    """The versions of an image's toolchain by name; empty for an image that this package did not build."""
+    try:
+        versions = json.loads(client.images.get(image).labels.get(TOOLCHAIN_LABEL, "{}"))
+    except ValueError:
+        return {}
+    return (
+        {str(name): str(version) for name, version in versions.items()} if isinstance(versions, dict) else {}
+    )
+
+
+def _check_language(language: str) -> None:
+    if language not in LANGUAGES:
+        raise UsageError(
+            f"There is no image for the language {language!r}.", expected="one of " + ", ".join(LANGUAGES)
+        )
+
+
+def _tag(language: str, base_id: str) -> str:
+    return f"funcmem/{language}:{recipe_digest(language, base_id)}"
 
 
 def _present(client: Any, name: str) -> str | None:
@@ -93,17 +143,33 @@ def _present(client: Any, name: str) -> str | None:
     return image_id
 
 
-def _default_base(client: Any, language: str, dockerfile: str, progress: Progress) -> str:
-    registry_base = _REGISTRY_BASES.get(language, "debian:bookworm-slim")
-    packages = (
-        closure(installed_packages(_DPKG_STATUS.read_text("utf-8")), BASE_PACKAGES) if _is_debian() else ()
-    )
-    local_base = f"funcmem/base:{closure_digest(packages)}"
-    # What is here already wins over asking the network again at every start.
-    for name in (registry_base, local_base):
+def _registry_base(language: str) -> str:
+    return _REGISTRY_BASES.get(language, _DEBIAN_BASE)
+
+
+def _host_packages() -> tuple[HostPackage, ...]:
+    if not _DPKG_STATUS.is_file():
+        return ()  # no Debian
+    return closure(installed_packages(_DPKG_STATUS.read_text("utf-8")), BASE_PACKAGES)
+
+
+def _host_tag(packages: tuple[HostPackage, ...]) -> str:
+    return f"funcmem/base:{closure_digest(packages)}"
+
+
+def _present_default_base(client: Any, language: str) -> str | None:
+    """What is here already wins over asking the network again at every start."""
+    for name in (_registry_base(language), _host_tag(_host_packages()), _DEBOOTSTRAP_TAG):
         present = _present(client, name)
         if present is not None:
             return present
+    return None
+
+
+def _make_default_base(client: Any, language: str, progress: Progress) -> str:
+    registry_base = _registry_base(language)
+    packages = _host_packages()
+    local_base = _host_tag(packages)
     pulled = _pull(client, registry_base, progress)
     if pulled is not None:
         return pulled
@@ -118,10 +184,6 @@ def _default_base(client: Any, language: str, dockerfile: str, progress: Progres
         f"The base image {registry_base!r} cannot be pulled, and this machine is no Debian to make one from.",
         remedy=f"docker pull {registry_base} where a registry answers, or use --funcmem-sandbox=namespace",
     )
-
-
-def _is_debian() -> bool:
-    return _DPKG_STATUS.is_file()
 
 
 def _import_host_base(client: Any, packages: Any, tag: str) -> str:
@@ -144,7 +206,7 @@ def _debootstrap(client: Any, progress: Progress) -> str:
             )
         with tarfile.open(archive, "w") as packed:
             packed.add(root, arcname=".")
-        return _import(client, archive, "funcmem/base:debootstrap")
+        return _import(client, archive, _DEBOOTSTRAP_TAG)
 
 
 def _import(client: Any, archive: Path, tag: str) -> str:
@@ -185,12 +247,72 @@ def _pull(client: Any, name: str, progress: Progress) -> str | None:
         patience = _SILENT_LATER_S
 
 
-def _build(client: Any, dockerfile: str, base_id: str, tag: str, language: str, progress: Progress) -> str:
+def _build(client: Any, base_id: str, tag: str, language: str, progress: Progress) -> str:
     progress(f"building {tag}")
     start = time.monotonic()
+    with tempfile.TemporaryFile() as context:
+        write_context(language, context, progress=progress)
+        context.seek(0)
+        image_id = _run_build(client, context, tag, progress, arguments={"BASE": base_id, **_proxies()})
+    # The versions become labels, so that they can be read off an image that is not started.
+    versions = _read_versions(client, image_id)
+    labels = {IMAGE_LABEL: language, TOOLCHAIN_LABEL: json.dumps(versions, sort_keys=True)}
+    image_id = _run_build(client, _labelling_context(image_id), tag, _say_nothing, labels=labels)
+    progress(f"built {tag} in {time.monotonic() - start:.0f} s")
+    return image_id
+
+
+def _say_nothing(_line: str) -> None:
+    return None
+
+
+def _proxies() -> dict[str, str]:
+    """The proxies of this process, for the packages that a build installs."""
+    return {
+        name: value
+        for upper in _PROXIES
+        for name in (upper, upper.lower())
+        if (value := os.environ.get(name))
+    }
+
+
+def _labelling_context(image_id: str) -> IO[bytes]:
+    text = f"FROM {image_id}\n".encode()
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w") as archive:
+        member = tarfile.TarInfo("Dockerfile")
+        member.size = len(text)
+        archive.addfile(member, io.BytesIO(text))
+    context.seek(0)
+    return context
+
+
+def _read_versions(client: Any, image_id: str) -> dict[str, str]:
+    """What ``describe.py`` noted in an image, read without starting it."""
+    container = client.containers.create(image_id, command=["true"], network_mode="none")
+    try:
+        pieces, _stat = container.get_archive(_TOOLCHAIN_FILE)
+        packed = b"".join(pieces)
+    finally:
+        container.remove(force=True)
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        file = archive.extractfile(Path(_TOOLCHAIN_FILE).name)
+        versions: dict[str, str] = json.loads(file.read(_MOST_TOOLCHAIN_BYTES)) if file is not None else {}
+    return versions
+
+
+def _run_build(
+    client: Any,
+    context: IO[bytes],
+    tag: str,
+    progress: Progress,
+    *,
+    arguments: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> str:
     said: list[str] = []
     try:
-        for event in _build_events(client, dockerfile, base_id, tag, language):
+        for event in _build_events(client, context, tag, labels or {}, arguments or {}):
             text = str(event.get("stream") or event.get("error") or "").rstrip()
             if text:
                 said.append(text)
@@ -199,7 +321,6 @@ def _build(client: Any, dockerfile: str, base_id: str, tag: str, language: str, 
                 raise _build_failed(tag, said)
     except docker.errors.APIError as exc:
         raise _build_failed(tag, [*said, str(exc)]) from exc
-    progress(f"built {tag} in {time.monotonic() - start:.0f} s")
     image_id: str = client.images.get(tag).id
     return image_id
 
@@ -207,28 +328,27 @@ def _build(client: Any, dockerfile: str, base_id: str, tag: str, language: str, 
 def _build_failed(tag: str, said: list[str]) -> SandboxUnavailableError:
     return SandboxUnavailableError(
         f"The image {tag} could not be built: " + "\n".join(said)[-1500:],
-        remedy="give an image of your own (--funcmem-image), or use --funcmem-sandbox=namespace",
+        remedy="see that package archives can be reached, or give a base that has more (--base)",
     )
 
 
 def _build_events(
-    client: Any, dockerfile: str, base_id: str, tag: str, language: str
+    client: Any,
+    context: IO[bytes],
+    tag: str,
+    labels: Mapping[str, str],
+    arguments: Mapping[str, str],
 ) -> Iterator[Mapping[str, Any]]:
-    context = io.BytesIO()
-    with tarfile.open(fileobj=context, mode="w") as archive:
-        member = tarfile.TarInfo("Dockerfile")
-        member.size = len(dockerfile.encode())
-        archive.addfile(member, io.BytesIO(dockerfile.encode()))
-    context.seek(0)
     events: Iterator[Mapping[str, Any]] = client.api.build(
         fileobj=context,
         custom_context=True,
         tag=tag,
-        buildargs={"BASE": base_id},
-        labels={IMAGE_LABEL: language},
+        buildargs=dict(arguments),
+        labels=dict(labels),
         network_mode="host",  # engines without a bridge have no other way to a package archive
         rm=True,
         forcerm=True,
         decode=True,
+        timeout=_BUILD_S,
     )
     return events

@@ -1,0 +1,1 @@
+"""Compiling and running code of compiled languages in a sandbox: what to call, with which limits."""
