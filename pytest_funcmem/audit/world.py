@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-
+from pytest_funcmem.core.digests import text_digest
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import Json
 from pytest_funcmem.harness.execution import PROGRAMS
+from pytest_funcmem.sandbox.launch import program_sources
 
 __all__ = ["world_of"]
 
@@ -20,6 +20,6 @@ def world_of(sandbox: Sandbox) -> Json:
     return {
         "interpreter": [about["implementation"], about["python"]],
         "programs": {
-            name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in sorted(PROGRAMS.items())
+            name: text_digest(source) for name, source in sorted(program_sources(PROGRAMS).items())
         },
     }
