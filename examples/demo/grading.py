@@ -17,13 +17,8 @@ LEVELS = words(
     "calm minor major severe fatal cold warm hot low middle high open watch closed trainee junior senior "
     "principal green amber red black plain raised urgent routine"
 )
-ALPHABETS = (
-    "ABCDEFGHJKLMNPQRSTUVWXYZ",
-    "0123456789X",
-    "KLMNPQRSTVWXYZ",
-    "ACDEFGHJKMNPQRTUVWXY",
-    "BCDFGHJKLMNPQRSTV",
-)
+ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+"""Where check characters come from: no I and no O, which look like digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,14 +113,12 @@ class BadgeRule(Rule):
         default: What it starts with elsewhere.
         even: Weight of the characters at even places, counted from 0.
         odd: Weight of the others.
-        alphabet: Where the check character comes from.
     """
 
     starts: dict[str, int]
     default: int
     even: int
     odd: int
-    alphabet: str
 
     @classmethod
     def draw(cls, rng: random.Random, name: str | None = None) -> BadgeRule:
@@ -137,7 +130,6 @@ class BadgeRule(Rule):
             default=rng.randrange(1, 60),
             even=even,
             odd=odd,
-            alphabet=rng.choice(ALPHABETS),
         )
 
     @property
@@ -159,7 +151,7 @@ class BadgeRule(Rule):
         yield f"    total = {self.default}"
         yield f"total += {self.even} * sum(map(ord, serial[::2]))"
         yield f"total += {self.odd} * sum(map(ord, serial[1::2]))"
-        yield f'return "{self.alphabet}"[total % {len(self.alphabet)}]'
+        yield f'return "{ALPHABET}"[total % {len(ALPHABET)}]'
 
     def _offsets(self) -> Iterator[str]:
         yield "offsets = {"
@@ -169,7 +161,7 @@ class BadgeRule(Rule):
         yield f"checksum = offsets.get(serial[:1], {self.default})"
         yield "for index, char in enumerate(serial):"
         yield f"    checksum += ord(char) * ({self.odd} if index % 2 else {self.even})"
-        yield f'letters = "{self.alphabet}"'
+        yield f'letters = "{ALPHABET}"'
         yield "return letters[checksum % len(letters)]"
 
     def _cases(self) -> Iterator[str]:
@@ -182,10 +174,10 @@ class BadgeRule(Rule):
         yield f"even, odd = {self.even}, {self.odd}"
         yield "base += sum(ord(sign) * even for sign in serial[0::2])"
         yield "base += sum(ord(sign) * odd for sign in serial[1::2])"
-        yield f'return list("{self.alphabet}")[base % {len(self.alphabet)}]'
+        yield f'return list("{ALPHABET}")[base % {len(ALPHABET)}]'
 
     def _weighted(self) -> Iterator[str]:
-        yield f'symbols = "{self.alphabet}"'
+        yield f'symbols = "{ALPHABET}"'
         yield f"parts = [ord(c) * {(self.even, self.odd)}[i % 2] for i, c in enumerate(serial)]"
         yield f"first = {self._table}.get(serial[:1], {self.default})"
         yield "return symbols[(first + sum(parts)) % len(symbols)]"
@@ -197,10 +189,10 @@ class BadgeRule(Rule):
         yield f"acc = known[serial[0]] if serial and serial[0] in known else {self.default}"
         yield f"for factor, letter in zip(cycle({[self.even, self.odd]}), serial):"
         yield "    acc += factor * ord(letter)"
-        yield f'return "{self.alphabet}"[acc % {len(self.alphabet)}]'
+        yield f'return "{ALPHABET}"[acc % {len(ALPHABET)}]'
 
     def _counter(self) -> Iterator[str]:
-        yield f'marks = "{self.alphabet}"'
+        yield f'marks = "{ALPHABET}"'
         yield f"score = dict({', '.join(f'{letter}={start}' for letter, start in self.starts.items())})"
         yield f"score = score.get(serial[:1], {self.default})"
         yield "place = 0"
