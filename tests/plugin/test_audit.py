@@ -98,7 +98,7 @@ def test_second_audit_reuses_everything(scene) -> None:
 def test_drops_are_counted_in_the_header(scene) -> None:
     (scene.source / "short.py").write_text("def tiny(a):\n    return a + 1\n", encoding="utf-8")
     result = scene.run()
-    result.stdout.fnmatch_lines(["*left out*1 too short*"])
+    result.stdout.fnmatch_lines(["*left out*2 too short*"])
 
 
 def test_conftest_of_the_audited_tree_is_never_imported(scene) -> None:
