@@ -26,7 +26,7 @@ from pytest_funcmem.metrics.data_flow import DEPTH_LIMIT, WORK_LIMIT, DataFlow, 
 from pytest_funcmem.metrics.flat_tree import TEXT_LIMIT, FlatTree, flatten, grammar_signature
 from pytest_funcmem.metrics.flow_rules import RULES
 from pytest_funcmem.metrics.keywords import KEYWORDS
-from pytest_funcmem.metrics.ngrams import ngram_match, weighted_ngram_match
+from pytest_funcmem.metrics.ngrams import ngram_match, shared_ngrams, weighted_ngram_match
 from pytest_funcmem.metrics.notes import blank_note, join_notes, text_notes
 
 __all__ = ["CodeBleu", "CodeBleuDataflow", "CodeBleuParts", "CodeBleuSyntax", "codebleu_parts"]
@@ -67,10 +67,11 @@ def codebleu_parts(pair: CodePair, *, constants: Constants = "visible") -> CodeB
         constants: ``hidden`` gives the published definition, to which constants are all alike.
     """
     original, candidate = (text.strip()[:TEXT_LIMIT].split() for text in (pair.original, pair.candidate))
+    shared = shared_ngrams(original, candidate)
     dataflow, note = _dataflow_match(pair, constants)
     return CodeBleuParts(
-        ngram=ngram_match(original, candidate),
-        weighted_ngram=weighted_ngram_match(original, candidate, KEYWORDS[pair.language]),
+        ngram=ngram_match(shared),
+        weighted_ngram=weighted_ngram_match(shared, KEYWORDS[pair.language]),
         syntax=_syntax_match(pair, constants),
         dataflow=dataflow,
         note=note,

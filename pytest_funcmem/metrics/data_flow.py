@@ -19,7 +19,7 @@ from pytest_funcmem.metrics.flow_rules import Branch, Flow, FlowRules, Loop
 
 __all__ = ["DEPTH_LIMIT", "WORK_LIMIT", "DataFlow", "TooMuchFlowError", "data_flow"]
 
-WORK_LIMIT = 1_000_000
+WORK_LIMIT = 500_000
 """Steps of one walk: tokens visited, and names and sources copied."""
 
 DEPTH_LIMIT = 150
