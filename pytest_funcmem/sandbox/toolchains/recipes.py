@@ -92,7 +92,7 @@ RECIPES: tuple[Recipe, ...] = (
         suffix=".c",
         steps=_gcc,
         run=(_PROGRAM,),
-        limits=Limits(memory_mib=512, files_mib=32),
+        limits=Limits(wall_s=20.0, memory_mib=512, files_mib=32),
     ),
     Recipe(
         language="c",
@@ -100,7 +100,7 @@ RECIPES: tuple[Recipe, ...] = (
         suffix=".c",
         steps=_tcc,
         run=(_PROGRAM,),
-        limits=Limits(memory_mib=512, files_mib=32),
+        limits=Limits(wall_s=20.0, memory_mib=512, files_mib=32),
     ),
     Recipe(
         language="java",
@@ -116,7 +116,7 @@ RECIPES: tuple[Recipe, ...] = (
             f"{_IMAGE}/compiler.jar:{_BUILD}",
             "Main",
         ),
-        limits=Limits(memory_mib=768, processes=64, files_mib=32),
+        limits=Limits(wall_s=20.0, memory_mib=768, processes=64, files_mib=32),
     ),
     Recipe(
         language="rust",
@@ -134,7 +134,7 @@ RECIPES: tuple[Recipe, ...] = (
         run=(_PROGRAM,),
         # One processor is what a container gets; more threads would only be throttled.
         environment=(("GOMAXPROCS", "1"), ("GOROOT", "/usr/local/go"), ("GOTELEMETRY", "off")),
-        limits=Limits(memory_mib=1024, processes=64, files_mib=64),
+        limits=Limits(wall_s=20.0, memory_mib=1024, processes=64, files_mib=64),
     ),
 )
 """All ways; the first of a language is its default."""

@@ -140,7 +140,7 @@ public final class CompilerService {
                 + "  public static void main(String[] a) { Scanner in = new Scanner(System.in); try {"
                 + " switch (Kind.valueOf(a[0])) { case A: System.out.println(new Pair(1, \"x\")); break;"
                 + " default: System.out.printf(\"%d%n\", in.nextInt()); } } finally { in.close(); } }\n}\n";
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 12; i++) {
             Answer answer = compileApart(Map.of("Rehearsal.java", source));
             if (answer.status != COMPILED) {
                 throw new IllegalStateException(answer.message);
