@@ -44,6 +44,7 @@ class Built:
 
     @property
     def is_conclusive(self) -> bool:
+        """Whether there is a valid harness."""
         return isinstance(self.harness, Harness)
 
     @property
@@ -78,7 +79,9 @@ def build_all(
         with lock:
             done += 1
             said = "conclusive" if isinstance(harness, Harness) else f"{harness.reason}: {harness.detail}"
-            print(f"{done:4}/{len(functions)} {built.seconds:6.1f} s {function.key}: {said[:200]}", flush=True)
+            print(
+                f"{done:4}/{len(functions)} {built.seconds:6.1f} s {function.key}: {said[:200]}", flush=True
+            )
         return built
 
     try:
@@ -92,7 +95,10 @@ def peak_mb() -> float:
     """Largest resident size of any process of this benchmark so far, sandboxed ones included."""
     import resource
 
-    return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
+    return (
+        max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        / 1024
+    )
 
 
 def summary(built: Sequence[Built]) -> dict[str, object]:
@@ -133,7 +139,9 @@ def table(figures: Mapping[str, object]) -> str:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--language", default="python")
     parser.add_argument("--limit", type=int, help="functions to draw; all by default")

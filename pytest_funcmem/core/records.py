@@ -214,6 +214,8 @@ class InputState:
         stdin: What standard input holds.
         files: Text files present in the working directory, as (relative path, content).
         environment: Environment variables, as (name, value).
+        answers: What the mocked world says where the seed does not decide: (path or question, expression),
+            such as ``("client.get().status", "404")`` or ``("bool(order.paid)", "False")``.
     """
 
     setup: tuple[str, ...] = ()
@@ -224,6 +226,7 @@ class InputState:
     stdin: str = ""
     files: tuple[tuple[str, str], ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
+    answers: tuple[tuple[str, str], ...] = ()
 
 
 ExecutionOutcome = Literal[

@@ -33,21 +33,21 @@ __all__ = [
     "PROGRAMS",
     "Execution",
     "Program",
+    "Question",
     "SkippedStatement",
     "execute",
     "original_program",
     "spliced_program",
 ]
 
-PROGRAMS: Mapping[str, Path] = MappingProxyType(
-    {"python": Path(__file__).parent / "runner" / "python"}
-)
+PROGRAMS: Mapping[str, Path] = MappingProxyType({"python": Path(__file__).parent / "runner" / "python"})
 """Programs that a sandbox must be made with, by name."""
 
 LOAD_TIMEOUT_S = 5.0
 """Seconds that all top-level statements of a file may take together."""
 
 _RECORD_BYTES = 8 * 1024 * 1024
+_MAX_QUESTIONS = 400
 _USUAL_RECORD_BYTES = 256 * 1024
 _TASK_OUTCOMES: Mapping[str, ExecutionOutcome] = MappingProxyType(
     {"timeout": "timeout", "memory": "memory", "signal": "signal", "refused": "refused", "ended": "missing"}
@@ -65,6 +65,7 @@ class Program:
         line: Line of the function's signature in ``text``, counted from 1.
         language: Language of the file.
         prelude: Source executed in the module's namespace before the file.
+        mocks: What may be made up where it is not there, as in ``Scaffold``.
     """
 
     text: str
@@ -72,6 +73,7 @@ class Program:
     line: int
     language: Language
     prelude: str = ""
+    mocks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,24 @@ class SkippedStatement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Something that a run asked of the mocked world, or of the files.
+
+    Attributes:
+        path: What was asked: a fabricated object without the arguments of calls, or a file's path.
+        kind: How: ``truth``, ``eq``, ``order``, ``contains``, ``iterate``, ``length``, ``number``, ``text``,
+            ``attribute``, ``item``, ``call``, ``instance``, ``list``, ``path``, ``file``, ``directory``.
+        operand: What it was compared with, as source.
+        line: Line of the function that asked, relative to its signature; -1 if none did.
+    """
+
+    path: str
+    kind: str
+    operand: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     """What became of a program on a sequence of input states.
 
@@ -106,6 +126,8 @@ class Execution:
             without the signature and the docstring.
         state_seconds: Wall-clock seconds of each state; 0 where it did not run.
         sandbox_seconds: Wall-clock seconds of the whole task in the sandbox.
+        questions: What each state asked of the mocked world, in order.
+        fabricated: Modules that were made up.
     """
 
     outputs: tuple[OutputState, ...]
@@ -115,6 +137,8 @@ class Execution:
     executable_lines: tuple[int, ...]
     state_seconds: tuple[float, ...]
     sandbox_seconds: float
+    questions: tuple[tuple[Question, ...], ...] = ()
+    fabricated: tuple[str, ...] = ()
 
 
 def original_program(function: SourceFunction, scaffold: Scaffold) -> Program:
@@ -125,6 +149,7 @@ def original_program(function: SourceFunction, scaffold: Scaffold) -> Program:
         line=function.line,
         language=function.language,
         prelude=scaffold.prelude,
+        mocks=scaffold.mocks,
     )
 
 
@@ -143,6 +168,7 @@ def spliced_program(function: SourceFunction, scaffold: Scaffold, code: str) -> 
         line=function.line,
         language=function.language,
         prelude=scaffold.prelude,
+        mocks=scaffold.mocks,
     )
 
 
@@ -183,6 +209,7 @@ def execute(
         "qualname": program.qualname,
         "line": program.line,
         "prelude": program.prelude,
+        "mocks": list(program.mocks),
         "states": [dataclasses.asdict(state) for state in states],
         "coverage": coverage,
         "state_timeout_s": state_timeout_s,
@@ -200,6 +227,7 @@ def _read(result: SandboxResult, count: int) -> Execution:
     load: Mapping[str, Any] | None = None
     outputs: dict[int, OutputState] = {}
     seconds: dict[int, float] = {}
+    questions: dict[int, tuple[Question, ...]] = {}
     for record in result.records:
         head, _, body = record.partition(b"\n")
         header = _json_object(head)
@@ -209,7 +237,9 @@ def _read(result: SandboxResult, count: int) -> Execution:
         if kind == "load" and load is None:
             load = header
         elif kind == "state" and type(index) is int and 0 <= index < count and index not in outputs:
-            outputs[index] = _state_output(header, body)
+            fields = _json_object(body) if header.get("outcome") == "recorded" else None
+            outputs[index] = _state_output(header, fields)
+            questions[index] = _questions(fields.get("asked")) if fields is not None else ()
             spent = header.get("seconds")
             if isinstance(spent, float) and math.isfinite(spent) and spent >= 0:
                 seconds[index] = spent
@@ -227,6 +257,8 @@ def _read(result: SandboxResult, count: int) -> Execution:
         executable_lines=_lines(load.get("executable_lines")) or () if load is not None else (),
         state_seconds=tuple(seconds.get(index, 0.0) for index in range(count)),
         sandbox_seconds=result.seconds,
+        questions=tuple(questions.get(index, ()) for index in range(count)),
+        fabricated=_texts(load.get("fabricated")) if load is not None else (),
     )
 
 
@@ -235,13 +267,28 @@ def _why_not_loaded(result: SandboxResult) -> str:
     return f"loading did not end ({result.outcome}){': ' + _short_text(said) if said else ''}"
 
 
-def _state_output(header: Mapping[str, Any], body: bytes) -> OutputState:
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(item for item in value[:1000] if is_text(item)) if isinstance(value, list) else ()
+
+
+def _questions(value: object) -> tuple[Question, ...]:
+    found = []
+    for item in value[:_MAX_QUESTIONS] if isinstance(value, list) else []:
+        if isinstance(item, list) and len(item) == 4 and all(is_text(text) for text in item[:3]):
+            path, kind, operand, line = item
+            if type(line) is int and -1 <= line < 1_000_000:
+                found.append(Question(path=path, kind=kind, operand=operand, line=line))
+    return tuple(found)
+
+
+def _state_output(header: Mapping[str, Any], fields: Mapping[str, Any] | None) -> OutputState:
     outcome = header.get("outcome")
     detail = _short_text(header.get("detail"))
     if outcome in _STATE_OUTCOMES:
         return OutputState(outcome=outcome, detail=detail)
-    fields = _json_object(body)
-    output = None if outcome != "recorded" or fields is None else _checked_output(fields)
+    if fields is not None and fields.get("outcome") == "endless":
+        return OutputState(outcome="timeout", detail="it asked the mocked world without end")
+    output = None if fields is None else _checked_output(fields)
     return output or OutputState(outcome="missing", detail="the record that came back is damaged")
 
 

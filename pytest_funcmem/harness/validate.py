@@ -25,7 +25,7 @@ from pytest_funcmem.core.records import (
     Scaffold,
     SourceFunction,
 )
-from pytest_funcmem.harness.execution import Execution, execute, original_program, spliced_program
+from pytest_funcmem.harness.execution import Execution, Question, execute, original_program, spliced_program
 from pytest_funcmem.harness.local.analysis import Analysis, UnreadableFunctionError, analyse
 from pytest_funcmem.harness.local.mutants import make_mutants
 from pytest_funcmem.harness.local.renaming import renamed_code
@@ -40,6 +40,7 @@ __all__ = [
     "calibrated_timeout",
     "function_digest",
     "load_problem",
+    "rests_on_mocks",
     "state_problem",
     "validate",
 ]
@@ -198,6 +199,7 @@ class _Validation:
             covered_lines=tuple(sorted(covered)),
             mutants=0,
             mutants_killed=0,
+            mocked_states=sum(1 for place in kept if rests_on_mocks(distinct[place], first.questions[place])),
         )
         if evidence.coverage < self.conditions.min_coverage:
             missed = sorted(set(first.executable_lines) - covered)
@@ -291,6 +293,14 @@ class _Validation:
                     killed += 1
                     break
         return len(mutants), killed
+
+
+def rests_on_mocks(state: InputState, questions: Sequence[Question]) -> bool:
+    """Whether what the original does on a state rests on something made up."""
+    texts = (*state.setup, state.receiver or "", *state.arguments, *(text for _, text in state.keywords))
+    return any(question.kind not in ("file", "directory", "outside") for question in questions) or any(
+        "fabricated(" in text for text in (*texts, *(text for _, text in state.answers))
+    )
 
 
 def calibrated_timeout(runs: Sequence[Execution], places: Sequence[int]) -> float:

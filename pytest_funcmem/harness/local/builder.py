@@ -49,7 +49,7 @@ class LocalPythonBuilder:
     """
 
     name = "local"
-    version = "1"
+    version = "2"
 
     def __init__(self, settings: LocalBuilderSettings) -> None:
         self.settings = settings
@@ -130,6 +130,7 @@ class _Building:
             seed=int(digest([self.seed])[:15], 16),
             check_time=self.check_time,
         ).run()
+        self.scaffold = found.scaffold
         problem = load_problem(self.analysis, found.first)
         if problem is not None:
             return problem

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pytest_funcmem.harness.local.search import Trial, size_of
+from pytest_funcmem.harness.validate import rests_on_mocks
 
 __all__ = ["choose", "shortlist"]
 
@@ -107,6 +108,6 @@ def _sort(trial: Trial) -> object:
     return trial.digest, trial.lines
 
 
-def _cost(trial: Trial) -> tuple[bool, int, int]:
-    """Dearer is worse: raising, long, late."""
-    return trial.raises, size_of(trial.state), trial.order
+def _cost(trial: Trial) -> tuple[bool, bool, int, int]:
+    """Dearer is worse: raising, made up, long, late."""
+    return trial.raises, rests_on_mocks(trial.state, trial.questions), size_of(trial.state), trial.order

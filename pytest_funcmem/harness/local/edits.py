@@ -87,6 +87,8 @@ def change(state: InputState, slot: Slot, constants: Sequence[str], generator: r
         return state
     if not isinstance(tree, ast.Expr):
         return state
+    if slot[0] == "receiver" and is_made_up(tree.value):
+        return state
     places = _places(tree.value)
     if not places and slot[0] == "receiver":
         return state  # there is nothing in it to change, and another value would be no receiver
@@ -118,6 +120,11 @@ def leaves(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item for item in found if item is not None and item != "None"))
 
 
+def is_made_up(node: ast.expr) -> bool:
+    """Whether an expression is a made-up object."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "fabricated"
+
+
 Put = Callable[[ast.expr, ast.expr], ast.expr]
 
 
@@ -127,7 +134,7 @@ def _places(root: ast.expr) -> list[tuple[ast.expr, Put]]:
     stack: list[ast.expr] = [root]
     while stack:
         node = stack.pop()
-        is_leaf = constant_text(node) is not None
+        is_leaf = constant_text(node) is not None or is_made_up(node)
         if is_leaf or isinstance(node, ast.List | ast.Dict | ast.Tuple | ast.Set):
             found.append((node, _putter(node)))
         if is_leaf:
@@ -170,7 +177,8 @@ def _changed(node: ast.expr, constants: Sequence[str], generator: random.Random)
                 keys=keys[:place] + keys[place + 1 :], values=values[:place] + values[place + 1 :]
             )
         case _:
-            return _expression(_changed_leaf(constant_text(node) or "None", constants, generator))
+            text = constant_text(node) or generator.choice([*constants[:8], "None", "0", "''"])
+            return _expression(_changed_leaf(text, constants, generator))
 
 
 def _changed_sequence(

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_funcmem.harness.local.analysis import Analysis
+from pytest_funcmem.harness.local.analysis import Analysis, dotted_name
 from pytest_funcmem.harness.local.literals import literals_in
 
 __all__ = ["Wish", "parameters_behind", "wishes"]
@@ -16,21 +16,33 @@ _EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """A condition to be turned the other way.
+    """A condition to be turned the other way, or a place to be interrupted by an exception.
 
     Attributes:
         names: Parameters (or the receiver) that it depends on.
         constants: Source of the constants that it compares with, and of those they come from.
         line: Relative line of the condition; a state that reached it is a good place to begin.
+        last: Last relative line of the condition, or of the block to be interrupted.
+        raises: Expressions of the exceptions that lead on; empty for a condition.
     """
 
     names: tuple[str, ...]
     constants: tuple[str, ...]
     line: int
+    last: int = 0
+    raises: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Guard:
+    nodes: tuple[ast.AST, ...]
+    first: int
+    last: int
+    raises: tuple[str, ...] = ()
 
 
 def wishes(analysis: Analysis, missed: Iterable[int]) -> tuple[Wish, ...]:
-    """Conditions that guard missed lines, innermost first for each line.
+    """What guards missed lines, innermost first for each line.
 
     Args:
         analysis: The original and its file.
@@ -40,48 +52,86 @@ def wishes(analysis: Analysis, missed: Iterable[int]) -> tuple[Wish, ...]:
     lines = set(missed)
     start = analysis.node.lineno
     found: dict[Wish, None] = {}
-    # Blocks still to be read, each with the conditions before it, outermost first.
-    blocks: list[tuple[list[ast.stmt], tuple[ast.expr, ...]]] = [(analysis.node.body, ())]
+    # Blocks still to be read, each with the guards before it, outermost first.
+    blocks: list[tuple[list[ast.stmt], tuple[_Guard, ...]]] = [(analysis.node.body, ())]
     while blocks:
         block, before = blocks.pop()
         for statement in block:
             if statement.lineno - start in lines:
-                for test in reversed(before):
-                    found.setdefault(_wish(analysis, test, behind, start))
+                for passed in reversed(before):
+                    found.setdefault(_wish(analysis, passed, behind, start))
             guard = _guard(statement)
             inner = before if guard is None else (*before, guard)
             blocks.extend((part, inner) for part in _blocks(statement))
+            blocks.extend(
+                (handler.body, (*before, _interruption(statement, handler)))
+                for handler in getattr(statement, "handlers", [])
+            )
             if isinstance(statement, ast.If) and isinstance(statement.body[-1], _EXITS):
                 # What follows ``if …: return`` is guarded by that condition, too.
                 before = inner
-    return tuple(wish for wish in found if wish.names)
+            elif isinstance(statement, ast.For | ast.While) and guard is not None:
+                before = inner
+    return tuple(found)
 
 
 def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [statement.body]
     parts = [getattr(statement, name, None) for name in ("body", "orelse", "finalbody")]
-    parts += [handler.body for handler in getattr(statement, "handlers", [])]
     parts += [case.body for case in getattr(statement, "cases", [])]
     return [part for part in parts if part]
 
 
-def _guard(node: ast.stmt) -> ast.expr | None:
+def _guard(node: ast.stmt) -> _Guard | None:
     match node:
         case ast.If(test=test) | ast.While(test=test):
-            return test
-        case ast.For(iter=iterated) | ast.AsyncFor(iter=iterated):
-            return iterated
-        case ast.Match(subject=subject):
-            return subject
+            pass
+        case ast.For(iter=test) | ast.AsyncFor(iter=test):
+            pass
+        case ast.Match(subject=test):
+            pass
         case _:
             return None
+    return _Guard(nodes=(test,), first=test.lineno, last=test.end_lineno or test.lineno)
 
 
-def _wish(analysis: Analysis, test: ast.expr, behind: dict[str, frozenset[str]], start: int) -> Wish:
+def _interruption(statement: ast.stmt, handler: ast.ExceptHandler) -> _Guard:
+    """The way into an exception handler: one of its exceptions out of the guarded block."""
+    body: list[ast.stmt] = getattr(statement, "body", [])
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    raises = [_exception(dotted_name(kind)) if kind is not None else "RuntimeError('boom')" for kind in kinds]
+    last = body[-1].end_lineno or body[-1].lineno
+    return _Guard(
+        nodes=tuple(body), first=body[0].lineno, last=last, raises=tuple(text for text in raises if text)
+    )
+
+
+def _exception(name: str) -> str:
+    """Source of an exception of a type."""
+    short = name.rsplit(".", 1)[-1]
+    arguments = {
+        "UnicodeDecodeError": "'utf-8', b'\\xff', 0, 1, 'invalid start byte'",
+        "UnicodeEncodeError": "'ascii', 'é', 0, 1, 'ordinal not in range'",
+        "CalledProcessError": "1, 'command'",
+        "TimeoutExpired": "'command', 5",
+        "JSONDecodeError": "'Expecting value', '', 0",
+        "KeyError": "'key'",
+        "OSError": "2, 'No such file or directory'",
+        "IOError": "2, 'No such file or directory'",
+        "FileNotFoundError": "2, 'No such file or directory'",
+        "HTTPError": "'http://example.com', 404, 'Not Found', {}, None",
+        "Exception": "'boom'",
+        "KeyboardInterrupt": "",
+        "StopIteration": "",
+    }
+    return f"{name}({arguments.get(short, repr('boom'))})" if name else ""
+
+
+def _wish(analysis: Analysis, guard: _Guard, behind: dict[str, frozenset[str]], start: int) -> Wish:
     names: dict[str, None] = {}
-    roots: list[ast.AST] = [test]
-    for item in ast.walk(test):
+    roots: list[ast.AST] = list(guard.nodes)
+    for item in [inner for node in guard.nodes for inner in ast.walk(node)]:
         if isinstance(item, ast.Name):
             for parameter in sorted(behind.get(item.id, ())):
                 names.setdefault(parameter)
@@ -93,7 +143,9 @@ def _wish(analysis: Analysis, test: ast.expr, behind: dict[str, frozenset[str]],
     return Wish(
         names=tuple(names),
         constants=tuple(dict.fromkeys(literals_in(roots)))[:24],
-        line=max(0, test.lineno - start),
+        line=max(0, guard.first - start),
+        last=max(0, guard.last - start),
+        raises=guard.raises,
     )
 
 

@@ -13,21 +13,46 @@ from dataclasses import dataclass, replace
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import InputState, OutputState, Scaffold
-from pytest_funcmem.harness.execution import Execution, execute, original_program
+from pytest_funcmem.harness.execution import Execution, Question, execute, original_program
 from pytest_funcmem.harness.local.drawing import draw
-from pytest_funcmem.harness.local.edits import change, share, slots_of
+from pytest_funcmem.harness.local.edits import change, share, slots_of, with_slot
 from pytest_funcmem.harness.local.guards import Wish, wishes
+from pytest_funcmem.harness.local.scaffolds import narrowed
 from pytest_funcmem.harness.local.settings import LocalBuilderSettings
-from pytest_funcmem.harness.local.states import ReceiverMode, StatePlan
+from pytest_funcmem.harness.local.solving import (
+    MAX_ANSWERS,
+    answered,
+    is_guarding,
+    solution,
+    suspect,
+    wanted_value,
+)
+from pytest_funcmem.harness.local.states import ReceiverMode, StatePlan, Style
 from pytest_funcmem.harness.outputs import output_digest, validity
 
 __all__ = ["Found", "Search", "Trial", "size_of"]
 
 _CHUNK = 30
 _MAX_TIMEOUTS = 4
-_FEW = 5
 _SEARCH_TIMEOUT_S = 1.0
 _MAX_STATE_TEXT = 1500
+_STYLES: tuple[Style, ...] = ("typed", "mixed", "fabricated")
+_PATIENCE = 3
+_DEEPEST = 12
+_CROSSED = 0.12
+_VALID_FIRST = 0.7
+_BY_QUESTIONS = 0.75
+
+
+def _crossed(one: InputState, other: InputState, generator: random.Random) -> InputState:
+    """A state with parts of two."""
+    answers = dict(other.answers)
+    answers.update(one.answers)
+    kept = tuple(answers.items())[-MAX_ANSWERS:]
+    if generator.random() < 0.5 and len(one.arguments) == len(other.arguments):
+        arguments = tuple(generator.choice(pair) for pair in zip(one.arguments, other.arguments, strict=True))
+        one = replace(one, arguments=arguments, receiver=generator.choice((one.receiver, other.receiver)))
+    return replace(one, answers=kept, files=one.files or other.files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +64,7 @@ class Trial:
         lines: Executable lines of the function that it reached.
         problem: Why it is not valid; "" if it is.
         digest: Digest of its result and effects.
+        questions: What it asked of the mocked world.
     """
 
     state: InputState
@@ -47,6 +73,7 @@ class Trial:
     lines: frozenset[int]
     problem: str
     digest: str
+    questions: tuple[Question, ...] = ()
 
     @property
     def reached(self) -> frozenset[int]:
@@ -66,10 +93,12 @@ class Found:
     Attributes:
         trials: Every state that was run, in order.
         first: The first run, which tells how loading went.
+        scaffold: What has to surround the function, and no more.
     """
 
     trials: tuple[Trial, ...]
     first: Execution
+    scaffold: Scaffold
 
     @property
     def valid(self) -> tuple[Trial, ...]:
@@ -84,6 +113,7 @@ def size_of(state: InputState) -> int:
         state.receiver or "",
         *state.arguments,
         *(text for _, text in state.keywords),
+        *(text for pair in (*state.answers, *state.files, *state.environment) for text in pair),
         state.stdin,
     ]
     return sum(len(part) for part in parts)
@@ -112,7 +142,9 @@ class Search:
         check_time: Callable[[], None],
     ) -> None:
         self._plan = plan
+        self._scaffold = scaffold
         self._program = original_program(plan.analysis.source, scaffold)
+        self._timeouts = 0
         self._sandbox = sandbox
         self._settings = settings
         self._seed = seed
@@ -127,41 +159,60 @@ class Search:
     def run(self) -> Found:
         """Search until every line is reached or the bounds are."""
         settings = self._settings
-        for mode in self._plan.receivers:
-            self._try(self._fresh(mode, settings.first_states, "first"))
-            if self._first is None or not self._first.loaded or self._hopeless():
-                break
-            valid = sum(1 for trial in self._trials if not trial.problem)
-            if valid >= settings.min_inputs and self._coverage() >= settings.min_coverage:
+        for style in _STYLES:
+            for mode in self._plan.receivers:
+                if self._stuck():
+                    break
+                if mode == "fabricated" and style != "fabricated":
+                    continue
+                self._try(self._fresh(mode, style, settings.first_states, "first"))
+            if self._stuck() or (self._is_good() and not self._missed()):
                 break
         idle = 0
         for number in range(settings.rounds):
-            # Where nothing ran validly, changes of what did not are a poor guide.
-            patience = 2 if any(not trial.problem for trial in self._trials) else 1
-            if self._first is None or not self._first.loaded or idle == patience or self._hopeless():
+            if self._stuck() or idle == _PATIENCE or (not self._missed() and self._enough()):
                 break
-            if not self._missed() and self._enough():
-                break
-            before = len(self._reached), sum(1 for trial in self._trials if not trial.problem)
+            before = self._progress()
             self._try(self._guided(number))
-            after = len(self._reached), sum(1 for trial in self._trials if not trial.problem)
-            idle = idle + 1 if before == after else 0
+            idle = idle + 1 if before == self._progress() else 0
         if self._first is None:
             self._try([InputState()])
         if self._first is None:
             raise RuntimeError("a batch of one state was not run")
-        return Found(trials=tuple(self._trials), first=self._first)
+        return Found(trials=tuple(self._trials), first=self._first, scaffold=self._scaffold)
+
+    def _progress(self) -> tuple[int, int, int]:
+        valid = [trial for trial in self._trials if not trial.problem]
+        deepest = max((len(trial.lines) for trial in self._trials), default=0)
+        return len(self._reached), min(len(valid), self._settings.pool), deepest
+
+    def _is_good(self) -> bool:
+        valid = sum(1 for trial in self._trials if not trial.problem)
+        return valid >= self._settings.inputs and self._coverage() >= self._settings.min_coverage
+
+    def _stuck(self) -> bool:
+        """Whether going on is of no use: nothing loads, or nearly everything runs out of time."""
+        return (self._first is not None and not self._first.loaded) or self._timeouts > 2 * _MAX_TIMEOUTS
 
     # ----------------------------------------------------------------------------------------- batches
 
-    def _fresh(self, mode: ReceiverMode, count: int, label: str) -> list[InputState]:
-        if self._plan.is_empty and not self._plan.draws:
-            return [InputState(receiver=None, seed=0)]
-        seed = self._derived(f"{label}/{mode}")
-        states = draw(self._plan.strategy(mode), seed=seed, count=count)
+    def _fresh(self, mode: ReceiverMode, style: Style, count: int, label: str) -> list[InputState]:
+        seed = self._derived(f"{label}/{mode}/{style}")
+        if self._plan.is_empty:
+            start = 0 if label == "first" else seed % 1000
+            return [InputState(receiver=None, seed=start + number) for number in range(count)]
+        states = draw(self._plan.strategy(mode, style), seed=seed, count=count)
+        generator = random.Random(seed)
+        if style != "typed":
+            states = [replace(state, seed=generator.randrange(1000)) for state in states]
+        if style == "fabricated" and len(states) < count:
+            states += [
+                replace(states[place % len(states)], seed=generator.randrange(1000))
+                for place in range(count - len(states))
+                if states
+            ]
         if not self._plan.related:
             return states
-        generator = random.Random(seed)
         return [state if place % 3 else self._shared(state, generator) for place, state in enumerate(states)]
 
     def _shared(self, state: InputState, generator: random.Random) -> InputState:
@@ -174,38 +225,133 @@ class Search:
         generator = random.Random(self._derived(f"round/{number}"))
         found = wishes(self._plan.analysis, self._missed())
         valid = [trial for trial in self._trials if not trial.problem]
-        bases = valid or self._trials
-        states: list[InputState] = []
-        fresh = self._settings.round_states // 5 if valid else self._settings.round_states // 2
-        for place in range(self._settings.round_states - fresh):
+        invalid = [
+            trial for trial in self._trials if trial.problem and not trial.problem.startswith("timeout")
+        ]
+        invalid = sorted(invalid, key=lambda trial: (-len(trial.lines), -trial.order))[:_DEEPEST]
+        count = self._settings.round_states
+        few = len(valid) < self._settings.min_inputs
+        repairs = 0 if not invalid else count * 3 // 5 if few else count // 5
+        fresh = count // 10
+        states: list[InputState] = [
+            self._repaired(generator.choice(invalid), generator) for _ in range(repairs)
+        ]
+        for place in range(count - repairs - fresh):
+            bases = valid or self._trials
             if not bases:
                 break
             wish = found[place % len(found)] if found else None
-            states.append(self._changed(self._base(bases, wish, generator), wish, generator))
-        mode = self._plan.receivers[number % len(self._plan.receivers)]
-        return states + self._fresh(mode, fresh, f"fresh/{number}")
+            base = self._base(wish, generator)
+            if generator.random() < _CROSSED and len(valid) > 1:
+                other = generator.choice(valid).state
+                states.append(_crossed(base.state, other, generator))
+            else:
+                states.append(self._changed(base, wish, generator))
+        modes = self._plan.receivers
+        for place in range(2):
+            mode = modes[(number + place) % len(modes)]
+            style: Style = (
+                "fabricated" if mode == "fabricated" else _STYLES[(number // 2 + place) % len(_STYLES)]
+            )
+            states += self._fresh(mode, style, fresh // 2, f"fresh/{number}/{place}")
+        return [state for state in states if size_of(state) <= _MAX_STATE_TEXT]
 
-    def _base(self, bases: Sequence[Trial], wish: Wish | None, generator: random.Random) -> InputState:
+    def _base(self, wish: Wish | None, generator: random.Random) -> Trial:
+        valid = [trial for trial in self._trials if not trial.problem]
         if wish is not None:
-            near = [trial for trial in bases if wish.line in trial.lines]
-            if near:
-                return generator.choice(near).state
-        return generator.choice(list(bases)).state
+            lines = range(wish.line, wish.last + 1)
+            for bases in (valid, self._trials):
+                near = [trial for trial in bases if any(line in trial.lines for line in lines)]
+                if near and (bases is not valid or generator.random() < _VALID_FIRST):
+                    return generator.choice(near)
+        return generator.choice(valid or self._trials)
 
-    def _changed(self, state: InputState, wish: Wish | None, generator: random.Random) -> InputState:
+    def _changed(self, base: Trial, wish: Wish | None, generator: random.Random) -> InputState:
+        state = base.state
+        for _ in range(generator.choice((1, 1, 1, 2, 3))):
+            questions = self._asked(base, wish)
+            if questions and generator.random() < _BY_QUESTIONS:
+                question = generator.choice(questions)
+                raises = wish.raises if wish is not None else ()
+                state = self._solved(state, question, base, generator, raises)
+            else:
+                state = self._edited(state, wish, generator)
+        if self._plan.related and generator.random() < 0.3:
+            state = share(self._plan.analysis, state, generator)
+        if self._plan.variables and generator.random() < 0.2:
+            name = generator.choice(self._plan.variables)
+            value = generator.choice(("1", "", "true", "/tmp/x", "value"))
+            kept = [item for item in state.environment if item[0] != name]
+            state = replace(state, environment=(*kept, (name, value)))
+        if generator.random() < 0.1 or (self._plan.draws and generator.random() < 0.3):
+            state = replace(state, seed=generator.randrange(1000))
+        return state
+
+    def _asked(self, base: Trial, wish: Wish | None) -> list[Question]:
+        """Questions that the way to the missed line may hang on."""
+        if wish is None:
+            return [question for question in base.questions if question.kind != "attribute"]
+        near = [question for question in base.questions if wish.line <= question.line <= wish.last]
+        if wish.raises:
+            return [question for question in near if question.kind in ("call", "outside")]
+        guarding = [question for question in near if is_guarding(question)]
+        if guarding:
+            return guarding
+        # The value may have been looked at before, or is part of something that was called for.
+        if near:
+            return near
+        return [q for q in base.questions if q.line <= wish.last and q.kind not in ("attribute", "call")]
+
+    def _solved(
+        self,
+        state: InputState,
+        question: Question,
+        base: Trial,
+        generator: random.Random,
+        raises: Sequence[str] = (),
+    ) -> InputState:
+        pool = self._plan.pool
+        return solution(state, question, base.questions, pool.strings, pool.numbers, generator, raises)
+
+    def _edited(self, state: InputState, wish: Wish | None, generator: random.Random) -> InputState:
         slots = slots_of(self._plan.analysis, state)
         names = [name for name in (wish.names if wish is not None else slots) if name in slots] or list(slots)
-        for _ in range(generator.choice((1, 1, 2, 3))):
-            if not names:
-                break
-            slot = generator.choice(slots[generator.choice(names)])
-            constants = wish.constants if wish is not None and wish.constants else self._constants
-            changed = change(state, slot, constants or self._constants, generator)
-            if size_of(changed) <= _MAX_STATE_TEXT:
-                state = changed
-        if self._plan.related and generator.random() < 0.4:
-            state = share(self._plan.analysis, state, generator)
-        return replace(state, seed=generator.randrange(8)) if self._plan.draws else state
+        if not names:
+            return replace(state, seed=generator.randrange(1000))
+        slot = generator.choice(slots[generator.choice(names)])
+        constants = wish.constants if wish is not None and wish.constants else self._constants
+        changed = change(state, slot, constants or self._constants, generator)
+        return changed if size_of(changed) <= _MAX_STATE_TEXT else state
+
+    def _repaired(self, trial: Trial, generator: random.Random) -> InputState:
+        """A state without what went wrong on another one, as far as the message tells."""
+        state = trial.state
+        pool = self._plan.pool
+        for _ in range(generator.choice((1, 1, 2))):
+            path = suspect(trial.problem, state, trial.questions)
+            if path is not None and generator.random() < 0.8:
+                text = wanted_value(
+                    trial.problem, path, trial.questions, pool.strings, pool.numbers, generator
+                )
+                state = answered(state, path, text)
+                continue
+            slots = slots_of(self._plan.analysis, state)
+            choice = generator.randrange(4)
+            if choice == 0 and slots:
+                name = generator.choice(list(slots))
+                slot = generator.choice(slots[name])
+                if slot[0] != "receiver":
+                    state = with_slot(state, slot, f"fabricated({name!r})")
+                elif generator.random() < 0.5:
+                    state = replace(state, receiver="fabricated('self')")
+            elif choice == 1 and trial.questions:
+                state = self._solved(state, generator.choice(trial.questions), trial, generator)
+            elif choice == 2 and state.answers:
+                place = generator.randrange(len(state.answers))
+                state = replace(state, answers=state.answers[:place] + state.answers[place + 1 :])
+            else:
+                state = self._edited(state, None, generator)
+        return state
 
     # ------------------------------------------------------------------------------------------- runs
 
@@ -225,13 +371,24 @@ class Search:
             if self._first is None:
                 self._first = run
                 self._executable = frozenset(run.executable_lines)
+                self._narrow(run)
             if not run.loaded:
                 return
-            for state, output in zip(chunk, run.outputs, strict=True):
-                timeouts += output.outcome in ("timeout", "memory", "missing")
-                self._note(state, output)
+            for state, output, questions in zip(chunk, run.outputs, run.questions, strict=True):
+                slow = output.outcome in ("timeout", "memory", "missing") and not output.detail.startswith(
+                    "it asked"
+                )
+                timeouts += slow
+                self._timeouts += slow
+                self._note(state, output, questions)
 
-    def _note(self, state: InputState, output: OutputState) -> None:
+    def _narrow(self, run: Execution) -> None:
+        """Let go of what need not be made up, once it is known what is there."""
+        lost = [name for skipped in run.skipped for name in skipped.names]
+        self._scaffold = narrowed(self._plan.analysis, self._scaffold, run.fabricated, lost)
+        self._program = original_program(self._plan.analysis.source, self._scaffold)
+
+    def _note(self, state: InputState, output: OutputState, questions: tuple[Question, ...]) -> None:
         valid, problem = validity(output, output)
         lines = frozenset(output.lines) & self._executable
         if valid:
@@ -244,6 +401,7 @@ class Search:
                 lines=lines,
                 problem="" if valid else problem,
                 digest=output_digest(output) if valid else "",
+                questions=questions,
             )
         )
 
@@ -252,11 +410,6 @@ class Search:
 
     def _coverage(self) -> float:
         return len(self._reached) / len(self._executable) if self._executable else 0.0
-
-    def _hopeless(self) -> bool:
-        """Whether nearly all states fail for a name that is not there: other arguments will not bring it."""
-        lacking = [trial for trial in self._trials if trial.problem.startswith("scaffold: NameError")]
-        return len(lacking) * 10 >= len(self._trials) * 9
 
     def _enough(self) -> bool:
         valid = [trial for trial in self._trials if not trial.problem]

@@ -18,14 +18,14 @@ class LocalBuilderSettings(HarnessConditions):
     Attributes:
         budget_s: Wall-clock seconds for one function. Running out gives ``Inconclusive("budget")`` and never
             another harness.
-        first_states: Candidate states of the first batch.
+        first_states: Candidate states of each first batch, one for each way to make receiver and arguments.
         round_states: Candidate states of each guided round.
         rounds: Most guided rounds.
         pool: Most valid states that the harness is chosen from.
     """
 
     budget_s: float = 60.0
-    first_states: int = 60
+    first_states: int = 14
     round_states: int = 40
-    rounds: int = 4
+    rounds: int = 10
     pool: int = 32

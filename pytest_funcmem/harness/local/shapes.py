@@ -39,6 +39,7 @@ class Shape:
         formats: Formats of text, as (sort, text).
         name: Class or enumeration of the file, or the flavour of a text.
         extent: Symbol of the number that its length equals.
+        label: Name of the parameter or attribute, for what has to be made up.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Shape:
     formats: tuple[tuple[str, str], ...] = ()
     name: str = ""
     extent: str | None = None
+    label: str = ""
 
 
 def shape_of(
@@ -72,7 +74,7 @@ def shape_of(
             shape = Shape(kind="union", items=(shape, Shape(kind="none")))
         elif text is not None:
             shape = replace(shape, constants=(*shape.constants, text))
-    return shape
+    return replace(shape, label=name)
 
 
 # ------------------------------------------------------------------------------------------------ hints

@@ -22,13 +22,17 @@ from pytest_funcmem.harness.local.shapes import Shape, shape_of
 from pytest_funcmem.harness.local.strategies import Expressions
 from pytest_funcmem.harness.local.uses import read_uses
 
-__all__ = ["RECEIVER_VARIABLE", "ReceiverMode", "StatePlan"]
+__all__ = ["ReceiverMode", "StatePlan", "Style"]
 
-ReceiverMode = Literal["none", "class", "made", "bare"]
-"""How the receiver comes to be: there is none; the class itself; its constructor; without its constructor."""
+ReceiverMode = Literal["none", "class", "made", "stand_in", "fabricated"]
+"""How the receiver comes to be: there is none; the class itself; its constructor; an instance made without
+its constructor, whose missing attributes are made up; an object that is all made up."""
 
-RECEIVER_VARIABLE = "_receiver"
+Style = Literal["typed", "mixed", "fabricated"]
+"""How arguments come to be: by their shapes; the same, with vague ones made up; all made up."""
+
 _RANDOM_SOURCES = re.compile(r"\b(random|uuid|secrets|time|datetime|urandom)\b")
+_VARIABLES = re.compile(r"(?:environ\.get\(|environ\[|getenv\()\s*['\"](\w+)['\"]")
 _STDIN_LINES = ("5", "3", "hello", "1 2 3", "yes", "no", "0", "Ann", "q", "10 20", "-1", "a b", "y", "n", "2")
 _MAX_SIZE = 5
 _MAX_SEED = 7
@@ -44,6 +48,7 @@ class StatePlan:
         attributes: Attributes of the receiver that the function reads, with shapes.
         extents: Symbols of sizes that several parts share.
         reads_stdin: Whether the function reads standard input.
+        variables: Environment variables that the file reads.
         related: Whether values of one part have to turn up in another for all to be seen.
         draws: Whether the file has sources of randomness, so that the seed of a state counts.
     """
@@ -57,6 +62,7 @@ class StatePlan:
     reads_stdin: bool
     draws: bool
     related: bool
+    variables: tuple[str, ...]
 
     @classmethod
     def of(cls, analysis: Analysis, pool: LiteralPool) -> StatePlan:
@@ -74,9 +80,9 @@ class StatePlan:
             if name.isidentifier() and not name.startswith("__") and not _is_member(analysis, name)
         )
         kinds: dict[str, tuple[ReceiverMode, ...]] = {
-            "method": ("made", "bare"),
-            "property": ("made", "bare"),
-            "classmethod": ("class",),
+            "method": ("made", "stand_in", "fabricated"),
+            "property": ("made", "stand_in", "fabricated"),
+            "classmethod": ("class", "fabricated"),
         }
         return cls(
             analysis=analysis,
@@ -91,6 +97,7 @@ class StatePlan:
                 for item in ast.walk(analysis.node)
             ),
             related=uses.related,
+            variables=tuple(dict.fromkeys(_VARIABLES.findall(analysis.source.text)))[:8],
             draws=_RANDOM_SOURCES.search(analysis.source.text) is not None,
         )
 
@@ -99,9 +106,9 @@ class StatePlan:
         """Whether nothing but the seed could differ between states."""
         return not self.shapes and self.receivers == ("none",) and not self.reads_stdin
 
-    def strategy(self, mode: ReceiverMode) -> SearchStrategy[InputState]:
-        """Strategy of whole states, with the receiver made in one way."""
-        return _states(self, mode)
+    def strategy(self, mode: ReceiverMode, style: Style = "typed") -> SearchStrategy[InputState]:
+        """Strategy of whole states, with the receiver and the arguments made in one way."""
+        return _states(self, mode, style)
 
 
 def _parameter_shape(analysis: Analysis, parameter: Parameter, evidence: Evidence) -> Shape:
@@ -134,36 +141,38 @@ def _is_member(analysis: Analysis, name: str) -> bool:
     )
 
 
-def _states(plan: StatePlan, mode: ReceiverMode) -> SearchStrategy[InputState]:
-    expressions = Expressions(plan.analysis, plan.pool)
+def _states(plan: StatePlan, mode: ReceiverMode, style: Style) -> SearchStrategy[InputState]:
+    expressions = Expressions(plan.analysis, plan.pool, made_up=style != "typed")
     made = expressions.of(owner_shape(plan.analysis), {}) if mode == "made" else None
 
     @st.composite
     def state(draw: DrawFn) -> InputState:
         sizes = {symbol: draw(st.integers(1, _MAX_SIZE)) for symbol in plan.extents}
-        receiver, setup = None, []
+        receiver = None
         if mode == "class":
             receiver = class_path(plan.analysis)
         elif made is not None:
             receiver = draw(made)
-        elif mode == "bare":
-            path = class_path(plan.analysis)
-            setup.append(f"{RECEIVER_VARIABLE} = {path}.__new__({path})")
+        elif mode == "fabricated":
+            receiver = "fabricated('self')"
+        elif mode == "stand_in":
+            given = []
             for name, shape in plan.attributes:
-                setup.append(f"{RECEIVER_VARIABLE}.{name} = {draw(expressions.of(shape, sizes, 1))}")
-            receiver = RECEIVER_VARIABLE
-        arguments, keywords = _arguments(plan, expressions, sizes, draw)
+                # What is left out is made up once it is asked for.
+                if style == "typed" or (style == "mixed" and draw(st.booleans())):
+                    given.append(f"{name}={draw(expressions.of(shape, sizes, 1))}")
+            receiver = f"stand_in({', '.join([class_path(plan.analysis), *given])})"
+        arguments, keywords = _arguments(plan, expressions, sizes, draw, style)
         stdin = ""
         if plan.reads_stdin:
             known = [ast.literal_eval(text) for text in plan.pool.strings]
             lines = draw(st.lists(st.sampled_from((*_STDIN_LINES, *known)), min_size=1, max_size=8))
             stdin = "".join(f"{line}\n" for line in lines)
         return InputState(
-            setup=tuple(setup),
             receiver=receiver,
             arguments=tuple(arguments),
             keywords=tuple(keywords),
-            seed=draw(st.integers(0, _MAX_SEED)) if plan.draws or plan.is_empty else 0,
+            seed=draw(st.integers(0, _MAX_SEED)) if plan.draws or plan.is_empty or style != "typed" else 0,
             stdin=stdin,
         )
 
@@ -171,7 +180,7 @@ def _states(plan: StatePlan, mode: ReceiverMode) -> SearchStrategy[InputState]:
 
 
 def _arguments(
-    plan: StatePlan, expressions: Expressions, sizes: dict[str, int], draw: DrawFn
+    plan: StatePlan, expressions: Expressions, sizes: dict[str, int], draw: DrawFn, style: Style
 ) -> tuple[list[str], list[tuple[str, str]]]:
     positional_only = {item.arg for item in plan.analysis.node.args.posonlyargs}
     extra: list[str] = []
@@ -188,7 +197,9 @@ def _arguments(
         if parameter.kind == "var_keyword":
             keywords.extend(_extra_keywords(expressions, shape, sizes, draw))
             continue
-        if parameter.name in sizes and shape.kind in ("int", "any"):
+        if style == "fabricated":
+            text = f"fabricated({parameter.name!r})"
+        elif parameter.name in sizes and shape.kind in ("int", "any"):
             text = str(sizes[parameter.name])
         else:
             text = draw(expressions.of(shape, sizes))

@@ -29,6 +29,7 @@ __all__ = ["Expressions", "near_numbers"]
 
 _MAX_DEPTH = 4
 _MAX_ITEMS = 5
+_VAGUE = frozenset({"any", "object", "instance", "callable", "dict", "file", "union"})
 
 
 def near_numbers(texts: Sequence[str], *, whole: bool) -> tuple[str, ...]:
@@ -63,11 +64,13 @@ class Expressions:
     Args:
         analysis: The original and its file.
         pool: Literals to mix in.
+        made_up: Whether what no shape is known of may be made up.
     """
 
-    def __init__(self, analysis: Analysis, pool: LiteralPool) -> None:
+    def __init__(self, analysis: Analysis, pool: LiteralPool, *, made_up: bool = False) -> None:
         self._analysis = analysis
         self._pool = pool
+        self._made_up = made_up
         self._made: dict[tuple[Shape, tuple[tuple[str, int], ...], int], SearchStrategy[str]] = {}
 
     def of(self, shape: Shape, sizes: Mapping[str, int], depth: int = 0) -> SearchStrategy[str]:
@@ -86,6 +89,12 @@ class Expressions:
     def _strategy(self, shape: Shape, sizes: Mapping[str, int], depth: int) -> SearchStrategy[str]:
         if depth > _MAX_DEPTH:
             return st.sampled_from(("None", "0", "''"))
+        if self._made_up and shape.label and shape.kind in _VAGUE:
+            known = self._known(shape, sizes, depth)
+            return st.one_of(st.just(f"fabricated({shape.label!r})"), known, known)
+        return self._known(shape, sizes, depth)
+
+    def _known(self, shape: Shape, sizes: Mapping[str, int], depth: int) -> SearchStrategy[str]:
         match shape.kind:
             case "int":
                 return self._int(shape, sizes)

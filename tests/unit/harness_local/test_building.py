@@ -91,20 +91,17 @@ def test_a_self_contained_function_gets_a_proven_harness(sandbox, read_function,
     assert all(proof.passed for proof in evidence.proofs)
     assert {"stub:nothing", "stub:raise"} <= {proof.name for proof in evidence.proofs}
     assert sum(output.outcome == "raised" for output in harness.expected) <= 2
-    assert harness.builder == "local/1"
+    assert harness.builder == "local/2"
 
 
 @pytest.mark.parametrize(
     ("text", "reason", "named"),
     [
-        ("import absent_package\n\ndef f(url):\n    return absent_package.get(url)\n", "missing_dependency",
-         "absent_package"),
-        ("def f(x: int):\n    y = np.zeros(x)\n    return y\n", "missing_dependency", "np"),
         ("def f(x: int):\n    return open('/proc/sys/kernel/random/uuid').read() * x\n",
          "nondeterministic", "differs"),
-        ("def f(x: int):\n    y = x * 0\n    return 5 + y\n", "outputs", "1 distinct"),
+        ("def f(x: int):\n    y = 5\n    return y\n", "outputs", "1 distinct"),
         ("def f(x: int):\n    if x > 10:\n        return x\n    return x\n", "weak_harness", "echo x"),
-        ("def f(x: int):\n    return x.nothing\n", "no_valid_state", "AttributeError"),
+        ("def f(x: int):\n    y = 1 // 0\n    return x + y\n", "no_valid_state", "ZeroDivisionError"),
         ("def outer():\n    def inner(x):\n        return x + 1\n    return inner\n",
          "unsupported_signature", "inside"),
     ],
@@ -128,6 +125,67 @@ def test_what_cannot_be_judged_says_why(sandbox, read_function, text, reason, na
     result = build(function, sandbox)
     assert isinstance(result, Inconclusive)
     assert (result.reason, named in result.detail) == (reason, True), result.detail
+
+
+@pytest.mark.parametrize(
+    ("text", "mock"),
+    [
+        (
+            """
+            import absent_package
+
+            def f(url):
+                reply = absent_package.get(url, timeout=5)
+                if reply.status != 200:
+                    return None
+                return reply.json()["items"]
+            """,
+            "absent_package",
+        ),
+        (
+            """
+            def f(x: int):
+                y = np.zeros(x)
+                if x > 3:
+                    return [y, x]
+                return y
+            """,
+            "np (name)",
+        ),
+        (
+            """
+            from .errors import Refused
+            from .base import Client
+
+            class Special(Client):
+                def f(self, name):
+                    try:
+                        answer = self.ask(name)
+                    except Refused as error:
+                        return error.code
+                    if answer is None or not self.ready:
+                        return [name, self.limit + 1]
+                    return super().f(name) + answer
+            """,
+            "package.errors.Refused (exception)",
+        ),
+    ],
+    ids=["module", "name", "exception and base"],
+)
+def test_what_is_missing_is_made_up_and_named(sandbox, read_function, text, mock):
+    harness = build(read_function(text), sandbox)
+    assert isinstance(harness, Harness), harness
+    assert mock in harness.scaffold.mocks
+    assert harness.evidence.mocked_states == 10
+    assert harness.evidence.coverage == 1.0
+    assert any(output.calls for output in harness.expected)
+
+
+def test_what_is_there_is_not_made_up(sandbox, read_function):
+    harness = build(read_function(CONCLUSIVE["threshold table"]), sandbox)
+    assert isinstance(harness, Harness)
+    assert harness.scaffold.mocks == ()
+    assert harness.evidence.mocked_states == 0
 
 
 def test_the_budget_ends_the_search_and_nothing_else(sandbox, read_function):

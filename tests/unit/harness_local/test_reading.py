@@ -139,8 +139,10 @@ def test_the_scaffold_brings_only_what_is_used_and_well_known(read_function):
         """,
         "f",
     )
-    prelude = scaffold_for(analyse(function)).prelude
-    assert prelude == "from typing import List\nfrom typing import Optional\nimport math\n"
+    scaffold = scaffold_for(analyse(function))
+    real = "from typing import List\nfrom typing import Optional\nimport math\n"
+    assert scaffold.prelude == real + "pd = fabricated_name('pd')\n"
+    assert scaffold.mocks == ("pd (name)",)
 
 
 def test_what_the_file_imports_is_not_brought_again(read_function):

@@ -6,7 +6,9 @@ import __future__
 
 import ast
 import builtins
+import collections.abc
 import contextlib
+import importlib
 import linecache
 import re
 import signal
@@ -15,6 +17,7 @@ import types
 from typing import Any
 
 from .encoding import FILENAME, MODULE, Json, class_name, message_of, writable
+from .fabrication import HELPERS, fabrication, finder
 
 
 class _LoadTimeoutError(BaseException):
@@ -73,9 +76,15 @@ def load(task: dict[str, Any]) -> Loaded:
     # Again and again, since the file may catch the first one.
     signal.setitimer(signal.ITIMER_REAL, task["load_timeout_s"], 0.05)
     try:
+        fabrication.loading = True
+        fabrication.begin(0, {}, loaded.space)
+        nodes, rejected = _parsed(task["text"], loaded, task["line"])
+        _expect(task["mocks"], nodes)
+        loaded.space.update(HELPERS)
         for index, node in enumerate(_parsed(task["prelude"], loaded, 0)[0]):
             _execute(loaded, node, -1 - index, "<prelude>")
-        nodes, rejected = _parsed(task["text"], loaded, task["line"])
+        for name in HELPERS:
+            del loaded.space[name]
         target = _find_target(nodes, loaded)
         if target is None:
             reason = next((error for first, last, error in rejected if first <= loaded.line <= last), None)
@@ -94,7 +103,39 @@ def load(task: dict[str, Any]) -> Loaded:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
+        fabrication.loading = False
     return loaded
+
+
+def _expect(mocks: list[str], nodes: list[ast.stmt]) -> None:
+    """Let what the scaffold names be made up where it is not there."""
+    fabrication.enabled = bool(mocks)
+    for name in mocks:
+        if name.endswith(EXCEPTION_MARK):
+            fabrication.exceptions.add(name[: -len(EXCEPTION_MARK)])
+        if name.endswith(")"):
+            continue
+        parts = name.split(".")
+        fabrication.modules.update(".".join(parts[: count + 1]) for count in range(len(parts)))
+    for node in nodes:
+        for item in ast.walk(node):
+            if isinstance(item, ast.ImportFrom) and item.level:
+                item.module, item.level = absolute_module(item.module, item.level), 0
+            elif (
+                isinstance(item, ast.Attribute)
+                and isinstance(item.value, ast.Call)
+                and isinstance(item.value.func, ast.Name)
+                and item.value.func.id == "super"
+            ):
+                fabrication.inherited.add(item.attr)
+
+
+EXCEPTION_MARK = " (exception)"
+
+
+def absolute_module(module: str | None, level: int) -> str:
+    """What a relative import is called: the package around the file goes by the name of ``package``."""
+    return ".".join(["package", *["above"] * (level - 1), *([module] if module else [])])
 
 
 def _stop_loading(number: int, frame: Any) -> None:
@@ -191,7 +232,11 @@ _POSTPONED = __future__.annotations.compiler_flag
 
 
 def _execute(loaded: Loaded, node: ast.stmt, index: int, filename: str) -> None:
+    if isinstance(node, ast.Try) and _imports(node.body) and _has_alternative(loaded, node, filename):
+        return
     error = _attempt(loaded, node, filename)
+    if error is not None and isinstance(node, ast.ImportFrom) and fabrication.enabled:
+        error = _import_singly(loaded, node, error)
     if error is not None and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         # A hint that cannot be evaluated is no reason to lose what it stands on.
         again = _attempt_in_parts(loaded, node, index, filename)
@@ -199,6 +244,45 @@ def _execute(loaded: Loaded, node: ast.stmt, index: int, filename: str) -> None:
     if error is not None:
         names = _names(node) if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) else [node.name]
         _skip(loaded, index, node, names, error)
+        if fabrication.enabled and filename == FILENAME:
+            for name in names:
+                if name not in loaded.space:
+                    loaded.space[name] = fabrication.named(name, MODULE, name)
+
+
+def _imports(body: list[ast.stmt]) -> list[str]:
+    """Names that imports among some statements bind."""
+    found = [item for item in body if isinstance(item, (ast.Import, ast.ImportFrom))]
+    return [(name.asname or name.name).partition(".")[0] for item in found for name in item.names]
+
+
+def _has_alternative(loaded: Loaded, node: ast.Try, filename: str) -> bool:
+    """Whether guarded imports come out well without anything made up: really, or by what the guard does."""
+    if not fabrication.enabled:
+        return False
+    finder.enabled = False
+    try:
+        error = _attempt(loaded, node, filename)
+    finally:
+        finder.enabled = True
+    return error is None and not any(loaded.space.get(name) in (None, False) for name in _imports(node.body))
+
+
+def _import_singly(loaded: Loaded, node: ast.ImportFrom, error: BaseException) -> BaseException | None:
+    """Bind what a module has of the names that are imported from it, and make up the rest."""
+    if node.module not in fabrication.modules or node.names[0].name == "*":
+        return error
+    try:
+        module = importlib.import_module(node.module)
+    except Exception:
+        return error
+    for item in node.names:
+        found = vars(module).get(item.name, vars(collections.abc).get(item.name))
+        if found is None:
+            found = fabrication.named(f"{node.module}.{item.name}", node.module, item.name)
+            fabrication.made_modules.append(node.module)
+        loaded.space[item.asname or item.name] = found
+    return None
 
 
 def _skip(loaded: Loaded, index: int, node: Any, names: list[str], error: BaseException) -> None:
@@ -216,6 +300,14 @@ def _skip(loaded: Loaded, index: int, node: Any, names: list[str], error: BaseEx
 def _attempt_in_parts(loaded: Loaded, node: Any, index: int, filename: str) -> BaseException | None:
     """Execute a definition without the hints and, of a class, without the parts that fail by themselves."""
     error = _attempt(loaded, node, filename, _POSTPONED)
+    if (
+        error is not None
+        and not isinstance(node, ast.ClassDef)
+        and node.decorator_list
+        and node is not loaded.node
+    ):
+        node.decorator_list = []
+        error = _attempt(loaded, node, filename, _POSTPONED)
     while error is not None and isinstance(node, ast.ClassDef):
         found = _failing_part(loaded, node, error, filename)
         if found is None:

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .encoding import FILENAME, paths
+from .fabrication import fabrication, finder
 from .loading import Loaded, load
 from .recording import Streams, executable_lines, named_globals, run_state
 from .world import (
@@ -58,6 +59,7 @@ def _prepare(base: str) -> tuple[str, str]:
     tame_processes()
     tame_network()
     tame_identity()
+    sys.meta_path.append(finder)
     return run, temporary
 
 
@@ -171,6 +173,7 @@ def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
             loaded=loaded.problem is None,
             detail=loaded.problem or "; ".join(loaded.notes),
             skipped=loaded.skipped,
+            fabricated=sorted(set(fabrication.made_modules)),
             executable_lines=lines,
         )
     )

@@ -1,6 +1,6 @@
 """Runs one input state and records what the run did: streams, files, lines, changed values."""
 
-# ruff: noqa: B905, PTH115, PTH123
+# ruff: noqa: B905, PTH108, PTH115, PTH123
 # It runs on Python 3.9 too, which has no strict zip, and touches files before and after hostile code does.
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 
 from .calling import Taken, bound, describe, take
 from .encoding import FILENAME, MODULE, Json, encode, encode_bytes, encode_text, neutral, writable
+from .fabrication import HELPERS, MAX_QUESTIONS, fabrication
 from .loading import Loaded
 from .world import world
 
@@ -305,6 +306,15 @@ def _changed_files(before: dict[str, bytes | None]) -> dict[str, Json]:
     return {writable(path): found[path] for path in sorted(found)}
 
 
+def _watch_files(event: str, args: tuple[Any, ...]) -> None:
+    """Note which files are read that the state could have."""
+    if event in ("open", "os.listdir", "os.scandir") and args and isinstance(args[0], str):
+        writes = event == "open" and isinstance(args[1], str) and args[1][:1] in "wax"
+        path = os.path.relpath(args[0]) if args[0][:1] == "/" else args[0]
+        if not writes and not path.startswith("..") and threading.current_thread() is threading.main_thread():
+            fabrication.note_path(path, "file" if event == "open" else "directory")
+
+
 def run_state(
     loaded: Loaded, streams: Streams, state: dict[str, Any], with_coverage: bool
 ) -> dict[str, Json]:
@@ -322,8 +332,10 @@ def run_state(
         "files": {},
         "lines": [],
         "detail": "",
+        "asked": [],
     }
     world.reset(state["seed"])
+    fabrication.begin(state["seed"], dict(state["answers"]), loaded.space)
     os.environ.update(state["environment"])
     streams.begin(state["stdin"])
     if "numpy" in sys.modules:
@@ -331,8 +343,11 @@ def run_state(
     has_receiver = state["receiver"] is not None
     codes = _function_codes(loaded.captured.__code__)
     identities = {id(code) for code in codes}
+    fabrication.codes = {id(code): loaded.line for code in codes}
     try:
         _lay_files(state["files"])
+        helped = [name for name in HELPERS if name not in loaded.space]
+        loaded.space.update({name: HELPERS[name] for name in helped})
         for statement in state["setup"]:
             exec(compile(statement, "<setup>", "exec", dont_inherit=True), loaded.space)
 
@@ -342,6 +357,8 @@ def run_state(
         receiver = value(state["receiver"]) if has_receiver else None
         positional = [value(expression) for expression in state["arguments"]]
         keywords = {name: value(expression) for name, expression in state["keywords"]}
+        for name in helped:
+            loaded.space.pop(name, None)
         function = bound(loaded, receiver, has_receiver)
         named = {**{str(place): item for place, item in enumerate(positional)}, **keywords}
         snapshot = Snapshot(loaded, receiver, has_receiver, named)
@@ -352,6 +369,8 @@ def run_state(
     # What building the state printed, drew or asked is none of the function's doing.
     streams.clear()
     world.forget()
+    fabrication.forget()
+    sys.addaudithook(_watch_files)
     coverage = Coverage(codes) if with_coverage else None
     taken = Taken()
     depth = sys.getrecursionlimit()
@@ -371,6 +390,10 @@ def run_state(
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join(0.2)
+    record["asked"] = [list(item) for item in fabrication.asked]
+    if fabrication.questions > MAX_QUESTIONS:
+        record["outcome"], record["exception"] = "endless", None
+        return record
     record["value"] = taken.value
     record["calls"] = world.log()
     record["receiver"] = snapshot.receiver_after()
