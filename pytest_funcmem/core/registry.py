@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_funcmem.core.errors import MissingExtraError, UsageError
 
-__all__ = ["REGISTRY", "Entry", "load"]
+__all__ = ["REGISTRY", "Entry", "load", "require"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +89,28 @@ def load(kind: str, name: str, *, purpose: str = "here") -> Any:
         )
     entry = entries[name]
     for package in entry.packages:
-        try:
-            importlib.import_module(package)
-        except ModuleNotFoundError as exc:
-            if exc.name is not None and exc.name.split(".")[0] != package:
-                raise  # the package is there and lacks something of its own
-            raise MissingExtraError.for_package(package, extra=entry.extra, purpose=purpose) from exc
+        require(package, extra=entry.extra, purpose=purpose)
     module, _, attribute = entry.target.partition(":")
     return getattr(_import(module), attribute)
+
+
+def require(package: str, *, extra: str, purpose: str) -> None:
+    """Import an optional package, or say what to install.
+
+    Args:
+        package: Its import name.
+        extra: The extra of this distribution that brings it.
+        purpose: What it is wanted for, to end "… is needed …" in an error.
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
+    try:
+        importlib.import_module(package)
+    except ModuleNotFoundError as exc:
+        if exc.name is not None and exc.name.split(".")[0] != package:
+            raise  # the package is there and lacks something of its own
+        raise MissingExtraError.for_package(package, extra=extra, purpose=purpose) from exc
 
 
 def _import(module: str) -> Any:

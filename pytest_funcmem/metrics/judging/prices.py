@@ -1,0 +1,100 @@
+"""What judges cost, and a purse that is never overdrawn.
+
+Prices are dollars for a million tokens, as their makers listed them in autumn 2026. They change: a price that
+the user gives goes before the table's, and a model without one cannot be used under a cost cap.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_funcmem.core.errors import UsageError
+
+__all__ = ["BATCH_SHARE", "PRICES", "Price", "Purse", "parse_price", "price_of"]
+
+BATCH_SHARE = 0.5
+"""What a request in a batch costs, as a share of one that is answered at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """Dollars for a million tokens read and written."""
+
+    input: float
+    output: float
+
+    def of(self, input_tokens: int, output_tokens: int) -> float:
+        """Dollars for so many tokens."""
+        return (input_tokens * self.input + output_tokens * self.output) / 1e6
+
+
+PRICES: Mapping[str, Price] = {
+    "claude-fable-5-2": Price(input=8, output=40),
+    "claude-fable-5-1": Price(input=10, output=50),
+    "claude-opus-5-5": Price(input=4, output=20),
+    "claude-opus-5": Price(input=5, output=25),
+    "claude-opus-4-8": Price(input=5, output=25),
+    "claude-opus-4-7": Price(input=5, output=25),
+    "claude-opus-4-6": Price(input=5, output=25),
+    "claude-opus-4-5": Price(input=5, output=25),
+    "claude-opus-4-1": Price(input=15, output=75),
+    "claude-sonnet-5-5": Price(input=2, output=10),
+    "claude-sonnet-5": Price(input=2, output=10),
+    "claude-sonnet-4-6": Price(input=3, output=15),
+    "claude-sonnet-4-5": Price(input=3, output=15),
+    "claude-haiku-4-5": Price(input=1, output=5),
+}
+"""Prices by model; a dated snapshot costs what the model of its name does."""
+
+
+def price_of(model: str) -> Price | None:
+    """The listed price of a model; None where it is not known."""
+    name, _, date = model.rpartition("-")
+    return PRICES.get(model) or (PRICES.get(name) if date.isdecimal() and len(date) == 8 else None)
+
+
+def parse_price(text: str) -> Price:
+    """Read ``INPUT,OUTPUT``, dollars for a million tokens.
+
+    Raises:
+        UsageError: It is not two numbers of at least 0.
+    """
+    try:
+        values = [float(part) for part in text.split(",")]
+        if len(values) != 2 or not all(0 <= value < float("inf") for value in values):
+            raise ValueError
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is no price.", expected="INPUT,OUTPUT in dollars for a million tokens, such as 3,15"
+        ) from None
+    return Price(input=values[0], output=values[1])
+
+
+class Purse:
+    """What may be spent and what was. May be used from several threads.
+
+    Args:
+        limit: Dollars that may be spent; None for no limit.
+    """
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit = limit
+        self.spent = 0.0
+        self._held = 0.0
+        self._lock = threading.Lock()
+
+    def hold(self, dollars: float) -> bool:
+        """Set the most that a request may cost aside; False where the limit leaves less."""
+        with self._lock:
+            if self.limit is not None and self.spent + self._held + dollars > self.limit:
+                return False
+            self._held += dollars
+            return True
+
+    def settle(self, held: float, dollars: float) -> None:
+        """Replace what was set aside by what was spent."""
+        with self._lock:
+            self._held -= held
+            self.spent += dollars
