@@ -20,6 +20,7 @@ from pytest_funcmem import __version__
 from pytest_funcmem.core.errors import FuncmemError, SourceError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import PromptCutter
+from pytest_funcmem.metrics.score_command import add_score_command, run_score_command
 
 __all__ = ["main"]
 
@@ -45,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return _audit(Path(options.path), rest)
             case "prompts":
                 return _prompts(options)
+            case "score":
+                return _score(options)
             case "images":
                 return _build_images(options)
             case "doctor":
@@ -87,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     for name in ("min_lines", "max_lines", "prefix_tokens"):
         flag = "--" + name.replace("_", "-")
         prompts.add_argument(flag, type=int, default=getattr(defaults, name), metavar="N")
+    add_score_command(commands)
     images = commands.add_parser("images", help="build the sandbox images")
     images.add_argument("action", choices=["build"])
     images.add_argument("--base", metavar="IMAGE", default=None, help="image to build upon")
@@ -170,6 +174,12 @@ def _prompts(options: argparse.Namespace) -> int:
             write_prompts(stream, corpus.functions, prompts)
     sys.stderr.write(f"{len(prompts)} prompts written\n")
     return 0
+
+
+def _score(options: argparse.Namespace) -> int:
+    from pytest_funcmem.store.directory_store import DirectoryStore
+
+    return run_score_command(options, DirectoryStore)
 
 
 def _build_images(options: argparse.Namespace) -> int:

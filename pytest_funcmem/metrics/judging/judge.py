@@ -87,7 +87,7 @@ class Judge:
             raise UsageError(
                 f"{self.name!r} names no judge.",
                 expected="judge:PROMPT@SPEC, where PROMPT is one of " + ", ".join(sorted(PROMPTS)),
-                remedy="Write judge:ours@SPEC, where SPEC is anthropic:MODEL, openai:BASE_URL#MODEL or hf:PATH.",
+                remedy="SPEC is anthropic:MODEL, openai:BASE_URL#MODEL or hf:PATH_OR_ID.",
             )
         self._prompt = PROMPTS[prompt]
         self._store = store
