@@ -1,7 +1,8 @@
 """N-grams that two texts share, and the two n-gram parts of CodeBLEU that are made of them.
 
 CodeBLEU's parts follow Ren et al. (2020), section 3.1, with the smoothing of those who compute it: where
-no n-gram of an order matches, a tenth of one counts (method 1 of Chen and Cherry, 2014).
+no n-gram of an order matches, a tenth of one counts (method 1 of Chen and Cherry, 2014). Unlike theirs, an
+order for which a text has too few tokens is left out.
 
 This module knows nothing of languages; keywords are handed in.
 """
@@ -95,5 +96,6 @@ def _ngrams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
 def _mean(shares: Sequence[tuple[float, float]]) -> float:
     if shares[0][0] == 0:
         return 0.0
-    logs = [math.log((matched or EPSILON) / max(1.0, total)) for matched, total in shares]
-    return math.exp(math.fsum(logs) / ORDERS)
+    # Orders for which a text is too short say nothing of it: two equal texts of one token are equal.
+    logs = [math.log((matched or EPSILON) / total) for matched, total in shares if total]
+    return math.exp(math.fsum(logs) / len(logs))
