@@ -310,11 +310,10 @@ BOMBS: dict[str, dict[str, str]] = {
     "go": {
         "huge constant": "package main\nconst X = 1 << (1 << 40)\nfunc main() { println(X) }\n",
         "huge object": "package main\nvar a = [1 << 30]int{1<<30 - 1: 1}\nfunc main() { println(len(a)) }\n",
-        "deep nesting": "package main\nfunc main() { println("
-        + "(" * 200_000
-        + "1"
-        + ")" * 200_000
-        + ") }\n",
+        "long constants": "package main\n"
+        + 'const S0 = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"\n'
+        + "".join(f"const S{n + 1} = S{n} + S{n}\n" for n in range(40))
+        + "func main() { println(len(S40)) }\n",
     },
 }
 

@@ -9,15 +9,15 @@ RUN mkdir -p /usr/share/man/man1 \
     && apt-get clean \
     && rm -rf /var/lib/apt/lists/* /usr/lib/jvm/*/jmods
 COPY describe.py java/ /opt/funcmem/
-# Both programs run once while their classes are noted, so that later starts map them instead of loading them.
+# Both compilers run once while their classes are noted, so that later starts map them instead of loading them.
 # The notes serve the very same class path only, hence its full name.
 RUN cd /opt/funcmem \
-    && javac -proc:none -d classes CompilerService.java Warmup.java \
+    && flags="-Xshare:auto -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ArchiveClassesAtExit" \
+    && javac $(for flag in ${flags}=javac.jsa; do echo "-J$flag"; done) \
+        -proc:none -d classes CompilerService.java \
     && jar cf compiler.jar -C classes . \
     && rm -r classes \
-    && flags="-Xshare:auto -XX:TieredStopAtLevel=1 -XX:+UseSerialGC" \
-    && java $flags -XX:ArchiveClassesAtExit=compiler.jsa -cp "$PWD/compiler.jar" funcmem.CompilerService --rehearse \
-    && java $flags -XX:ArchiveClassesAtExit=run.jsa -cp "$PWD/compiler.jar" funcmem.Warmup \
+    && java ${flags}=compiler.jsa -cp "$PWD/compiler.jar" funcmem.CompilerService --rehearse \
     && python3 describe.py "jdk=java --version" "javac=javac --version" "python=python3 --version" \
     # Nothing in here is meant to raise anybody's privileges.
     && find / -xdev -type f -perm /6000 -exec chmod a-s {} +

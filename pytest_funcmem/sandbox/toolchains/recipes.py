@@ -65,7 +65,7 @@ def _tcc(sources: Sequence[str]) -> tuple[Step, ...]:
 
 def _javac(sources: Sequence[str]) -> tuple[Step, ...]:
     # No class path, so that no service, processor or plugin can be found on one.
-    quick = tuple(f"-J{flag}" for flag in JAVA_FLAGS)
+    quick = tuple(f"-J{flag}" for flag in (*JAVA_FLAGS, f"-XX:SharedArchiveFile={_IMAGE}/javac.jsa"))
     flags = ("-proc:none", "-nowarn", "-Xlint:none", "-Xmaxerrs", "3", "-encoding", "UTF-8", "-cp", _BUILD)
     return (("javac", *quick, *flags, "-d", _BUILD, *sources),)
 
@@ -107,15 +107,7 @@ RECIPES: tuple[Recipe, ...] = (
         compiler="javac",
         suffix=".java",
         steps=_javac,
-        # The archive of noted classes serves only a class path that begins as the noted one did.
-        run=(
-            "java",
-            *JAVA_FLAGS,
-            f"-XX:SharedArchiveFile={_IMAGE}/run.jsa",
-            "-cp",
-            f"{_IMAGE}/compiler.jar:{_BUILD}",
-            "Main",
-        ),
+        run=("java", *JAVA_FLAGS, "-cp", _BUILD, "Main"),
         limits=Limits(wall_s=20.0, memory_mib=768, processes=64, files_mib=32),
     ),
     Recipe(

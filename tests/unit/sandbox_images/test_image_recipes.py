@@ -31,7 +31,7 @@ def test_each_language_ships_a_recipe_with_base_and_versions(language: str) -> N
 @pytest.mark.parametrize(
     ("language", "needed"),
     [
-        ("java", {"java/CompilerService.java", "java/Warmup.java"}),
+        ("java", {"java/CompilerService.java"}),
         ("rust", {"rust/crates.py", "rust/crates.txt"}),
         ("c", set()),
     ],
@@ -61,7 +61,6 @@ def test_the_same_recipe_makes_the_same_context() -> None:
             "Dockerfile",
             "describe.py",
             "java/CompilerService.java",
-            "java/Warmup.java",
         ]
 
 
