@@ -10,7 +10,9 @@ import functools
 import hashlib
 import json
 import logging
+import os
 import secrets
+import socket
 import struct
 import time
 from collections.abc import Mapping, Sequence
@@ -36,6 +38,7 @@ __all__ = [
     "WorkerContainer",
     "create_container",
     "describe_failure",
+    "knock",
     "remove_container",
     "seccomp_digest",
 ]
@@ -55,6 +58,8 @@ _WORKER_MIB = 96
 _PROCESSES = 1024
 _CAPABILITIES = ("SETUID", "SETGID", "CHOWN", "DAC_OVERRIDE", "FOWNER")
 _TRIES = 20
+_KNOCK_S = 10.0
+_DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +175,22 @@ def _memory_bytes(limits: Limits) -> int:
     return (limits.memory_mib + limits.files_mib + _WORKER_MIB) * 1024 * 1024
 
 
+def knock(timeout_s: float = _KNOCK_S) -> None:
+    """Find out cheaply that no engine listens: the client library would leave sockets open over it.
+
+    Raises:
+        OSError: Nobody listens.
+    """
+    scheme, separator, path = (os.environ.get("DOCKER_HOST") or _DEFAULT_ADDRESS).partition("://")
+    if separator and scheme in ("unix", "http+unix"):
+        with socket.socket(socket.AF_UNIX) as link:
+            link.settimeout(timeout_s)
+            try:
+                link.connect(f"/{path.lstrip('/')}")
+            except OSError as exc:
+                raise OSError(f"{exc.strerror or exc} (/{path.lstrip('/')})") from exc
+
+
 def describe_failure(error: BaseException) -> str:
     """First line of what the engine or the library says."""
     return str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
@@ -178,6 +199,7 @@ def describe_failure(error: BaseException) -> str:
 def remove_container(container: Any) -> None:
     """Remove a container in whatever state it is; one that cannot be removed is left to the next start."""
     try:
+        knock()
         container.remove(force=True)
     except docker.errors.NotFound:
         return
@@ -226,6 +248,7 @@ class WorkerContainer:
         if _memory_bytes(task.limits) != _memory_bytes(self._limits):
             memory = _memory_bytes(task.limits)
             try:
+                knock()
                 self._container.update(mem_limit=memory, memswap_limit=memory)
             except ENGINE_FAILURES as exc:
                 raise WorkerLostError(
@@ -237,6 +260,7 @@ class WorkerContainer:
     def kill(self) -> None:
         """Kill it as a crash would."""
         try:
+            knock()
             self._container.kill()
         except ENGINE_FAILURES as exc:
             _log.debug(

@@ -6,8 +6,6 @@ Finds the engine and the image; what a container is made of is in ``container``.
 from __future__ import annotations
 
 import logging
-import os
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from pytest_funcmem.sandbox.container import (
     WorkerContainer,
     create_container,
     describe_failure,
+    knock,
     remove_container,
     seccomp_digest,
 )
@@ -37,7 +36,6 @@ _log = logging.getLogger(__name__)
 
 _ENGINE_S = 60
 _PING_S = 5
-_DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 _KEPT_CONNECTIONS = 4
 
 
@@ -61,7 +59,7 @@ def connect() -> Any:
 
 
 def _connect(*, timeout_s: int) -> Any:
-    _knock(timeout_s)
+    knock(timeout_s)
     client = docker.from_env(timeout=timeout_s, max_pool_size=_KEPT_CONNECTIONS)
     try:
         client.ping()
@@ -69,18 +67,6 @@ def _connect(*, timeout_s: int) -> Any:
         client.close()
         raise
     return client
-
-
-def _knock(timeout_s: float) -> None:
-    """Find out cheaply that nobody listens: the client library would leave sockets open over it."""
-    scheme, separator, path = (os.environ.get("DOCKER_HOST") or _DEFAULT_ADDRESS).partition("://")
-    if separator and scheme in ("unix", "http+unix"):
-        with socket.socket(socket.AF_UNIX) as link:
-            link.settimeout(timeout_s)
-            try:
-                link.connect(f"/{path.lstrip('/')}")
-            except OSError as exc:
-                raise OSError(f"{exc.strerror or exc} (/{path.lstrip('/')})") from exc
 
 
 def docker_answers() -> str | None:
@@ -183,6 +169,7 @@ class DockerSandbox(WarmSandbox):
 
     def _start_worker(self, limits: Limits) -> Worker:
         try:
+            knock()
             container, uids = create_container(
                 self._client, self._image, limits, runtime=self._runtime, remapped=self._remapped
             )
