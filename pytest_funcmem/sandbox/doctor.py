@@ -230,8 +230,9 @@ def _leftovers(client: Any) -> Finding:
 
 def _images(client: Any) -> Iterator[Finding]:
     from pytest_funcmem.sandbox.docker_sandbox import DockerSandbox
-    from pytest_funcmem.sandbox.images.build import LANGUAGES, find_image, toolchain_versions
+    from pytest_funcmem.sandbox.images.build import IMAGE_LABEL, LANGUAGES, find_image, toolchain_versions
 
+    current = set()
     for language in LANGUAGES:
         image = find_image(client, language=language)
         if image is None:
@@ -242,8 +243,21 @@ def _images(client: Any) -> Iterator[Finding]:
                 remedy=f"funcmem images build --language {language}",
             )
             continue
+        current.add(image)
         toolchain = toolchain_versions(client, image)
         versions = "; ".join(f"{name}: {version}" for name, version in toolchain.items())
         yield Finding(name=f"image {language}", level="ok", said=f"{image[:19]} ({versions})")
         if language == "python":
             yield _trial("docker", DockerSandbox(programs={}, workers=1, image=image), level="fail")
+    old = [
+        image
+        for image in client.images.list(filters={"label": IMAGE_LABEL})
+        if image.tags and image.id not in current
+    ]
+    if old:
+        yield Finding(
+            name="old images",
+            level="warn",
+            said=f"{len(old)} built from earlier recipes or other bases",
+            remedy="docker image rm " + " ".join(sorted(tag for image in old for tag in image.tags)),
+        )

@@ -133,3 +133,17 @@ def test_an_old_engine_fails() -> None:
     engine = next(iter(doctor._engine(client)))
     assert engine.level == "fail"
     assert "1.30" in engine.said
+
+
+def test_images_that_lack_and_images_left_over_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("docker")
+    from pytest_funcmem.sandbox.images import build
+
+    monkeypatch.setattr(build, "find_image", lambda client, *, language: None)
+    old = SimpleNamespace(id="sha256:1", tags=["funcmem/c:1"])
+    dangling = SimpleNamespace(id="sha256:2", tags=[])
+    client = SimpleNamespace(images=SimpleNamespace(list=lambda filters: [old, dangling]))
+    findings = {finding.name: finding for finding in doctor._images(client)}
+    assert findings["image rust"].level == "warn"
+    assert findings["image rust"].remedy == "funcmem images build --language rust"
+    assert findings["old images"].remedy == "docker image rm funcmem/c:1"
