@@ -173,3 +173,43 @@ def _belongs(entry: Path, place: str) -> bool:
         return place in (entry / "cmdline").read_text() and int(entry.name) != os.getpid()
     except OSError:
         return False
+
+
+def encoder(path: Path) -> Path:
+    """A directory that looks like a checkpoint and is not one of a causal language model."""
+    path.mkdir()
+    config = {"model_type": "bert", "architectures": ["BertForMaskedLM"], "vocab_size": 8, "hidden_size": 4}
+    (path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (path / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+    (path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n", encoding="utf-8")
+    return path
+
+
+def test_model_that_is_not_causal_is_an_error_and_no_verdict(scene) -> None:
+    model = encoder(scene.pytester.path / "encoder")
+    result = scene.run(f"--funcmem-model={model}", "--funcmem-report=json:out.jsonl")
+    assert result.ret == 1
+    assert result.parseoutcomes() == {"errors": 3}
+    result.stdout.fnmatch_lines(["*not a causal language model*", "*remedy:*"])
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+    assert {line["verdict"] for line in scene.report()[1:-1]} == {"error"}
+
+
+def test_checkpoint_without_weights(scene) -> None:
+    model = encoder(scene.pytester.path / "encoder")
+    (model / "model.safetensors").unlink()
+    usage_error(scene.run(f"--funcmem-model={model}"), "*no weights*", "*remedy:*")
+
+
+def test_collecting_loads_no_model(scene) -> None:
+    model = encoder(scene.pytester.path / "encoder")
+    code = (
+        "import sys, pytest\n"
+        f"code = pytest.main(['--co', '-q', '--funcmem-source={scene.source}', '--funcmem-min-lines=9',"
+        f" '--funcmem-model={model}', '--funcmem-reference={model}'])\n"
+        "print('LOADED', int(code), *(name in sys.modules for name in ('torch', 'transformers', 'docker')))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=scene.pytester.path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "LOADED 0 False False False", done.stdout
