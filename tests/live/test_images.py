@@ -181,7 +181,7 @@ def test_what_a_program_does_is_told_apart_from_what_its_compiler_does(workshop:
         "rust": "fn main() { loop {} }",
         "go": "package main\nfunc main() { for {} }",
     }
-    run = workshop.run(endless[workshop.language], limits=hurried(workshop, 8.0))
+    run = workshop.run(endless[workshop.language], limits=hurried(workshop, 6.0))
     assert run.compiled
     assert run.result is not None
     assert run.result.outcome == "timeout"
@@ -409,6 +409,23 @@ def test_sources_cannot_replace_what_the_platform_or_the_service_has(javac: Any)
     assert javac.compile({"CompilerService.java": own}, timeout_s=20).compiled
     uses = "class Main { Object f() { return new funcmem.CompilerService(); } }"
     assert not javac.compile({"Main.java": uses}, timeout_s=20).compiled
+
+
+def test_a_class_that_no_file_can_be_named_after_does_not_count_as_compiled(javac: Any) -> None:
+    docker_sandbox = require_engine()
+    long = "x" * 300
+    source = f"public class Main {{ public static void main(String[] a) {{ }} }} class {long} {{ }}"
+    with docker_sandbox.DockerSandbox(programs=PROGRAMS, workers=1, language="java") as sandbox:
+        run = compile_and_run(sandbox, "java", {"Main.java": source.encode()}, javac=javac)
+        assert not run.compiled
+        assert "File name too long" in run.first_message
+        many = "public class Main { } " + " ".join(f"class C{n} {{ }}" for n in range(5000))
+        run = compile_and_run(sandbox, "java", {"Main.java": many.encode()}, javac=javac)
+        assert not run.compiled
+        name, text = HONEST["java"]
+        run = compile_and_run(sandbox, "java", {name: text.encode()}, INPUTS, javac=javac)
+        assert run.result is not None
+        assert run.result.stdout == OUTPUTS
 
 
 def test_a_killed_compiler_is_started_again(javac: Any) -> None:

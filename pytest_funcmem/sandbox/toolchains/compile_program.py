@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 SOURCES = Path("/work/tmp/source")
 BUILD = Path("/work/tmp/build")
@@ -30,17 +31,16 @@ def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
     """
     (length,) = struct.unpack_from(">I", payload)
     request = json.loads(payload[4 : 4 + length])
-    position = 4 + length
-    SOURCES.mkdir()
-    BUILD.mkdir()
-    directory = BUILD if request["directory"] == "build" else SOURCES
-    for path, size in request["files"]:
-        target = directory / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(payload[position : position + size])
-        position += size
     os.environ.update(request["environment"])
     start = time.monotonic()
+    try:
+        position = _lay_files(request, payload, 4 + length)
+    except OSError as exc:
+        # Hostile code may have named a class so that no file can have its name, or made too many.
+        emit(
+            json.dumps({"compiled": False, "said": f"error: {exc.strerror}", "seconds": 0.0}).encode("ascii")
+        )
+        return
     for step in request["steps"]:
         status, said = _run_compiler(step)
         if status != 0:
@@ -49,6 +49,19 @@ def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
             return
     emit(json.dumps({"compiled": True, "seconds": time.monotonic() - start}).encode("ascii"))
     _become(request["run"], payload[position:])
+
+
+def _lay_files(request: dict[str, Any], payload: bytes, position: int) -> int:
+    """Lay the files into their directory; returns where the program's standard input begins."""
+    SOURCES.mkdir()
+    BUILD.mkdir()
+    directory = BUILD if request["directory"] == "build" else SOURCES
+    for path, size in request["files"]:
+        target = directory / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(payload[position : position + size])
+        position += size
+    return position
 
 
 def _run_compiler(step: list[str]) -> tuple[int, str]:

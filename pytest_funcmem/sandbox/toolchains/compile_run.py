@@ -176,12 +176,13 @@ def _judge(result: SandboxResult, start: float) -> CompileRun:
     if report.get("compiled") is True:
         compiled, message = True, ""
     elif report:
-        status, said = report.get("status"), str(report.get("said", ""))
-        compiled, message = False, first_message(said) or f"the compiler ended with status {status}"
+        complaint = first_message(str(report.get("said", "")))
+        compiled, message = False, complaint or f"the compiler ended with status {report.get('status')}"
     elif result.outcome == "ended":
         # It ended without a word: the program of this package failed, not the code.
+        said = result.stderr.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
         raise SandboxError(
-            "The compiler could not be started: " + result.stderr.decode("utf-8", "replace")[-500:],
+            f"The compiler could not be started: {said[-1][:_MESSAGE_CHARACTERS]}",
             where="compile",
             expected="an image with the language's toolchain",
             remedy="funcmem images build",
