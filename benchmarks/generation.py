@@ -64,7 +64,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.model is None or options.prompts is None:
         sys.path.insert(0, str(ROOT / "examples" / "demo"))
-        pair = importlib.import_module("pair").ensure_pair(ROOT / ".cache" / "demo")
+        pair = importlib.import_module("pair").ensure_pair(ROOT / ".cache" / "demo" / "pair")
         options.model = options.model or pair.target
         options.prompts = options.prompts or pair.sources
     functions = read_functions(options.prompts, options.min_lines)[: options.limit]
