@@ -91,12 +91,14 @@ class AnthropicEngine:
         self._client.close()
 
     def _one(self, question: Question, max_tokens: int) -> Reply:
+        temperature = self._temperature
         request = self._request(question, max_tokens)
         try:
             with self._translated():
-                return _read(self._client.messages.create(**request))
+                # Newer clients have no argument for what older models still need to answer greedily.
+                return _read(self._client.messages.create(**request, extra_body=temperature))
         except anthropic.BadRequestError as exc:
-            if "temperature" in request and "temperature" in str(exc).lower():
+            if temperature and "temperature" in str(exc).lower():
                 self._temperature = {}
                 return self._one(question, max_tokens)
             failure = f"the API refused the question: {_shown(str(exc.message))}"
@@ -108,14 +110,16 @@ class AnthropicEngine:
             "max_tokens": max_tokens,
             "system": question.system,
             "messages": [{"role": "user", "content": question.user}],
-            **self._temperature,
         }
 
     # -------------------------------------------------------------------------------------------- batches
 
     def _as_batch(self, questions: Sequence[Question], max_tokens: int) -> tuple[Reply, ...]:
         requests: Any = [
-            {"custom_id": f"q{number}", "params": self._request(question, max_tokens)}
+            {
+                "custom_id": f"q{number}",
+                "params": {**self._request(question, max_tokens), **self._temperature},
+            }
             for number, question in enumerate(questions)
         ]
         replies: dict[str, Reply] = {}

@@ -1,4 +1,4 @@
-"""CodeBLEU: pinned values, what the published package gets wrong, five languages, hostile text, hash seeds."""
+"""CodeBLEU: pinned values, what the published package gets wrong, hostile text, hash seeds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_funcmem.metrics.flat_tree import flatten
 from pytest_funcmem.metrics.flow_rules import RULES
 
 FUNCTIONS: dict[Language, str] = {
-    "python": "def f(a):\n    total = 0\n    for item in a:\n        total = total + item\n    return total\n",
+    "python": "def f(a):\n    total = 0\n    for item in a:\n        total = total + item\n    return total",
     "java": "int f(int[] a) { int total = 0; for (int item : a) { total = total + item; } return total; }",
     "c": "int f(int *a, int n) { int total = 0; for (int i = 1; i < n; i++) { total = total + a[i]; }"
     " return total; }",
@@ -54,8 +54,8 @@ def test_the_parts_of_a_small_pair_are_pinned() -> None:
     assert parts.ngram == pytest.approx((6 / 9 * 3 / 8 * 1 / 7 * 0.1 / 6) ** 0.25)
     weights = (2 * 1 + 4 * 0.2, 2 * 1 + 7 * 0.2)  # "def" and "return" are keywords; the others weigh .2
     assert parts.weighted_ngram == pytest.approx((weights[0] / weights[1] * 3 / 8 * 1 / 7 * 0.1 / 6) ** 0.25)
-    # Module, function, parameters, block, expression statement, assignment, operator and return have children:
-    # only the parameters and the return do not hold the constant.
+    # Module, function, parameters, block, expression statement, assignment, operator and return have
+    # children: only the parameters and the return do not hold the constant.
     assert parts.syntax == pytest.approx(2 / 8)
     assert parts.dataflow == pytest.approx(3 / 5)
     assert parts.total == pytest.approx((parts.ngram + parts.weighted_ngram + 2 / 8 + 3 / 5) / 4)
