@@ -253,11 +253,14 @@ def _build(client: Any, base_id: str, tag: str, language: str, progress: Progres
     with tempfile.TemporaryFile() as context:
         write_context(language, context, progress=progress)
         context.seek(0)
-        image_id = _run_build(client, context, tag, progress, arguments={"BASE": base_id, **_proxies()})
-    # The versions become labels, so that they can be read off an image that is not started.
-    versions = _read_versions(client, image_id)
+        arguments = {"BASE": base_id, **_proxies()}
+        plain_id = _run_build(client, context, progress, what=tag, arguments=arguments)
+    # The versions become labels, so that they can be read off an image that is not started. The tag comes
+    # last: whoever finds it finds an image that is whole.
+    versions = _read_versions(client, plain_id)
     labels = {IMAGE_LABEL: language, TOOLCHAIN_LABEL: json.dumps(versions, sort_keys=True)}
-    image_id = _run_build(client, _labelling_context(image_id), tag, _say_nothing, labels=labels)
+    labelling = _labelling_context(plain_id)
+    image_id = _run_build(client, labelling, _say_nothing, what=tag, tag=tag, labels=labels)
     progress(f"built {tag} in {time.monotonic() - start:.0f} s")
     return image_id
 
@@ -304,13 +307,15 @@ def _read_versions(client: Any, image_id: str) -> dict[str, str]:
 def _run_build(
     client: Any,
     context: IO[bytes],
-    tag: str,
     progress: Progress,
     *,
+    what: str,
+    tag: str | None = None,
     arguments: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> str:
     said: list[str] = []
+    image_id = ""
     try:
         for event in _build_events(client, context, tag, labels or {}, arguments or {}):
             text = str(event.get("stream") or event.get("error") or "").rstrip()
@@ -318,16 +323,20 @@ def _run_build(
                 said.append(text)
                 progress(text)
             if "error" in event:
-                raise _build_failed(tag, said)
+                raise _build_failed(what, said)
+            built = event.get("aux")
+            if isinstance(built, Mapping) and "ID" in built:
+                image_id = str(built["ID"])
     except docker.errors.APIError as exc:
-        raise _build_failed(tag, [*said, str(exc)]) from exc
-    image_id: str = client.images.get(tag).id
+        raise _build_failed(what, [*said, str(exc)]) from exc
+    if not image_id:
+        raise _build_failed(what, [*said, "the engine named no image"])
     return image_id
 
 
-def _build_failed(tag: str, said: list[str]) -> SandboxUnavailableError:
+def _build_failed(what: str, said: list[str]) -> SandboxUnavailableError:
     return SandboxUnavailableError(
-        f"The image {tag} could not be built: " + "\n".join(said)[-1500:],
+        f"The image {what} could not be built: " + "\n".join(said)[-1500:],
         remedy="see that package archives can be reached, or give a base that has more (--base)",
     )
 
@@ -335,7 +344,7 @@ def _build_failed(tag: str, said: list[str]) -> SandboxUnavailableError:
 def _build_events(
     client: Any,
     context: IO[bytes],
-    tag: str,
+    tag: str | None,
     labels: Mapping[str, str],
     arguments: Mapping[str, str],
 ) -> Iterator[Mapping[str, Any]]:

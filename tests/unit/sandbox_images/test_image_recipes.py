@@ -136,6 +136,7 @@ class Engine:
     def __init__(self, present: dict[str, str]) -> None:
         self.present = dict(present)
         self.builds: list[dict[str, object]] = []
+        self.endings: list[dict[str, str]] = []
         self.images = SimpleNamespace(get=self._get)
         self.api = SimpleNamespace(build=self._build)
         self.containers = SimpleNamespace(create=self._create)
@@ -145,10 +146,12 @@ class Engine:
             raise docker.errors.ImageNotFound(name)
         return SimpleNamespace(id=self.present[name], labels={})
 
-    def _build(self, **settings: object) -> list[dict[str, str]]:
+    def _build(self, **settings: object) -> list[dict[str, object]]:
         self.builds.append(settings)
-        self.present[str(settings["tag"])] = f"sha256:built{len(self.builds)}"
-        return [{"stream": "Step 1/1"}]
+        image = f"sha256:built{len(self.builds)}"
+        if settings["tag"] is not None:
+            self.present[str(settings["tag"])] = image
+        return [{"stream": "Step 1/1"}, *self.endings, {"aux": {"ID": image}}]
 
     def _create(self, image: str, **settings: object) -> SimpleNamespace:
         packed = io.BytesIO()
@@ -175,13 +178,23 @@ def test_an_image_is_built_once_with_proxies_and_labels(monkeypatch: pytest.Monk
         build.IMAGE_LABEL: "c",
         build.TOOLCHAIN_LABEL: '{"gcc": "gcc 12"}',
     }
+    assert engine.builds[0]["tag"] is None
     assert "Step 1/1" in said
     assert build.ensure_image(engine, language="c") == image
     assert build.find_image(engine, language="c") == image
     assert len(engine.builds) == 2
 
 
-def test_an_image_that_is_not_there_is_not_built_by_looking(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_build_says_what_the_engine_said() -> None:
+    engine = Engine({"debian:bookworm-slim": "sha256:base"})
+    engine.endings = [{"error": "apt-get: no route to host"}]
+    with pytest.raises(SandboxUnavailableError, match="no route to host") as caught:
+        build.ensure_image(engine, language="c")
+    assert caught.value.remedy is not None
+    assert set(engine.present) == {"debian:bookworm-slim"}
+
+
+def test_an_image_that_is_not_there_is_not_built_by_looking() -> None:
     engine = Engine({"debian:bookworm-slim": "sha256:base"})
     assert build.find_image(engine, language="rust") is None
     assert engine.builds == []
