@@ -20,7 +20,7 @@ __all__ = ["JudgeAnswer", "read_answer"]
 
 _NUMBER = r"[-+]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(?:[eE][-+]?\d+)?|NaN|nan|-?[Ii]nf(?:inity)?"
 _BRACKETS = re.compile(rf"\[\[\s*({_NUMBER})\s*(%?)\s*\]\]")
-_ALONE = re.compile(rf"\W*?({_NUMBER})\s*(%?)\s*(?:/\s*1(?:\.0+)?)?[\s.*`\"']*")
+_ALONE = re.compile(rf"[\s*`\"']*({_NUMBER})\s*(%?)\s*(?:/\s*1(?:\.0+)?)?[\s.*`\"']*")
 _PROSE = re.compile(
     r"\b(?:score|rating|similarity|equivalence)\b[^\n\d%]{0,40}?" rf"({_NUMBER})(?![\d.]*\w)\s*(%?)",
     re.IGNORECASE,
@@ -128,7 +128,9 @@ def _after_key(text: str, key: str) -> list[float]:
     if not key:
         return []
     pattern = re.compile(rf"[\"']?\b{key}\b[\"']?\s*[:=]\s*[\"']?({_NUMBER})\s*(%?)(?!\s*(?:to\b|[\d.]))")
-    return [_number(number, percent) for number, percent in pattern.findall(text)]
+    # An object that breaks off within its number may have meant another one.
+    broken = len(text) if text.count("{") > text.count("}") else -1
+    return [_number(match[1], match[2]) for match in pattern.finditer(text) if match.end() != broken]
 
 
 def _alone(text: str) -> list[float]:
