@@ -142,15 +142,16 @@ def tsed_package() -> Any:
     """The authors' package, on the grammars that are installed here; None where it is not installed."""
     if importlib.util.find_spec("TSED") is None:
         return None
-    if importlib.util.find_spec("tree_sitter_language_pack") is None:
+    pack_name = "tree_sitter_language_pack"
+    if pack_name not in sys.modules and importlib.util.find_spec(pack_name) is None:
         import tree_sitter
 
-        pack: Any = types.ModuleType("tree_sitter_language_pack")
+        pack: Any = types.ModuleType(pack_name)
         pack.SupportedLanguage = str
         pack.get_parser = lambda name: tree_sitter.Parser(
             tree_sitter.Language(importlib.import_module(f"tree_sitter_{name}").language())
         )
-        sys.modules["tree_sitter_language_pack"] = pack
+        sys.modules[pack_name] = pack
     return importlib.import_module("TSED")
 
 
