@@ -61,7 +61,7 @@ class TaskEnd:
 
 
 def encode_task(task: SandboxTask) -> bytes:
-    """Build the body of a task frame: what the supervisor reads, then what only the candidate reads."""
+    """Build a task frame: what the supervisor reads, then what only the candidate reads."""
     files = [(path, len(content)) for path, content in task.files.items()]
     command = None if task.command is None else list(task.command)
     limits = {name: getattr(task.limits, name) for name in Limits.__slots__}
@@ -70,7 +70,8 @@ def encode_task(task: SandboxTask) -> bytes:
     for header in (limits, request):
         text = json.dumps(header).encode("ascii")
         blocks += [_LENGTH.pack(len(text)), text]
-    return b"".join([*blocks, *task.files.values(), task.payload])
+    blocks += [*task.files.values(), task.payload]
+    return b"".join([_HEADER.pack(framing.TASK, sum(map(len, blocks))), *blocks])
 
 
 def split_records(stream: bytes | bytearray, *, limit: int) -> tuple[tuple[bytes, ...], bool]:
@@ -137,10 +138,7 @@ class WorkerChannel:
         self._limit = limit = task.limits.output_bytes
         kept = self._kept = {kind: bytearray() for kind in (framing.RECORDS, framing.STDOUT, framing.STDERR)}
         deadline = time.monotonic() + task.limits.wall_s + grace_s
-        body = encode_task(task)
-        self._send(_HEADER.pack(framing.TASK, len(body)), deadline)
-        self._send(body, deadline)
-        del body
+        self._send(encode_task(task), deadline)
         while True:
             kind, data = self._frame(deadline)
             if kind in kept:

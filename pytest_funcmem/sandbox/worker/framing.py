@@ -24,6 +24,27 @@ class ChannelClosedError(Exception):
     """The other side has gone."""
 
 
+class Outbox:
+    """Frames on their way out, handed over together: each write may wake several processes on the way."""
+
+    _FULL = 64 * 1024
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._data = bytearray()
+
+    def add(self, kind: int, body: bytes) -> None:
+        """Add a frame; writes when there is much to write."""
+        self._data += HEADER.pack(kind, len(body)) + body
+        if len(self._data) >= self._FULL:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write all that was added."""
+        data, self._data = self._data, bytearray()
+        write_all(self._fd, data)
+
+
 def read_exact(fd: int, count: int) -> bytes:
     """Read exactly ``count`` bytes.
 
@@ -40,7 +61,7 @@ def read_exact(fd: int, count: int) -> bytes:
     return b"".join(pieces)
 
 
-def write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes | bytearray) -> None:
     """Write every byte, however many calls it takes."""
     view = memoryview(data)
     while view:

@@ -72,6 +72,7 @@ class Supervisor:
         self._config = config
         self._count = 0
         self._kills_before = 0
+        self._outbox = framing.Outbox(_HOST_OUT)
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._zygote = os.fork()
         if self._zygote == 0:
@@ -106,9 +107,13 @@ class Supervisor:
                 raise
             # Memory ran out and took this worker's own processes along: only the candidate can have used it.
             end = {"outcome": "memory", "seconds": time.monotonic() - start, "oom_killed": True}
-            framing.write_frame(_HOST_OUT, framing.END, json.dumps(end).encode())
+            self._report(end)
             raise
-        framing.write_frame(_HOST_OUT, framing.END, json.dumps(end).encode())
+        self._report(end)
+
+    def _report(self, end: dict[str, Any]) -> None:
+        self._outbox.add(framing.END, json.dumps(end).encode())
+        self._outbox.flush()
 
     def _out_of_memory(self) -> bool:
         return _oom_kills() > self._kills_before
@@ -117,7 +122,7 @@ class Supervisor:
         apart = self._config["mode"] == "namespaces"
         if not apart:
             cleanup.prepare_directories(uid)
-        with _Exchange(request, limits["output_bytes"]) as exchange:
+        with _Exchange(request, limits["output_bytes"], self._outbox) as exchange:
             spawn = json.dumps({"uid": uid, "limits": limits}).encode()
             socket.send_fds(self._control, [spawn], exchange.theirs)
             exchange.close_theirs()
@@ -205,7 +210,8 @@ class Supervisor:
 class _Exchange:
     """The pipes of one task: request in, records, standard output and standard error out."""
 
-    def __init__(self, request: memoryview, output_bytes: int) -> None:
+    def __init__(self, request: memoryview, output_bytes: int, outbox: framing.Outbox) -> None:
+        self._outbox = outbox
         self._request = request
         self._limit = output_bytes
         self._request_fd = -1
@@ -292,7 +298,7 @@ class _Exchange:
             return False
         keep = data[: self._limit - self._kept[fd]]
         if keep:
-            framing.write_frame(_HOST_OUT, self._open[fd], keep)
+            self._outbox.add(self._open[fd], keep)
             self._kept[fd] += len(keep)
         return self._open[fd] == framing.RECORDS and len(keep) < len(data)
 

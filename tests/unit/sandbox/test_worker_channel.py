@@ -151,7 +151,9 @@ def test_flood_of_empty_records_is_a_flood() -> None:
 
 def test_task_is_encoded_for_supervisor_and_candidate() -> None:
     task = SandboxTask(program="p", payload=b"PAY", files={"a": b"AA", "b": b"B"})
-    body = encode_task(task)
+    kind, size = framing.HEADER.unpack_from(encode_task(task))
+    body = encode_task(task)[framing.HEADER.size :]
+    assert (kind, size) == (framing.TASK, len(body))
     (length,) = struct.unpack_from(">I", body)
     assert json.loads(body[4 : 4 + length])["wall_s"] == 10.0
     rest = body[4 + length :]

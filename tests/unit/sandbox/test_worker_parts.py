@@ -17,7 +17,7 @@ from pytest_funcmem.sandbox import worker
 from pytest_funcmem.sandbox.images.host_base import closure, closure_digest, installed_packages
 from pytest_funcmem.sandbox.launch import BOOT, setup_message
 from pytest_funcmem.sandbox.ownership import is_orphan, owner_labels
-from pytest_funcmem.sandbox.worker import candidate, cleanup, supervisor, syscalls
+from pytest_funcmem.sandbox.worker import candidate, cleanup, framing, supervisor, syscalls
 
 WORKER_FILES = sorted(Path(str(worker.__file__)).parent.glob("*.py"))
 
@@ -62,6 +62,29 @@ def test_end_of_a_candidate(
 ) -> None:
     end = supervisor.describe_end(status, stopped=stopped, out_of_memory=killed_for_memory)
     assert (end["outcome"], end["exit_code"], end["signal"]) == expected
+
+
+def test_outbox_hands_frames_over_together_and_never_holds_much() -> None:
+    reading, writing = os.pipe()
+    try:
+        outbox = framing.Outbox(writing)
+        outbox.add(framing.RECORDS, b"one")
+        outbox.add(framing.END, b"{}")
+        os.set_blocking(reading, False)
+        with pytest.raises(BlockingIOError):
+            os.read(reading, 1)
+        outbox.flush()
+        assert framing.read_frame(reading) == (framing.RECORDS, b"one")
+        assert framing.read_frame(reading) == (framing.END, b"{}")
+        outbox.add(framing.STDOUT, b"x" * 40_000)
+        with pytest.raises(BlockingIOError):
+            os.read(reading, 1)
+        os.set_blocking(writing, False)
+        with pytest.raises(BlockingIOError):  # more than a pipe holds: it has begun to write by itself
+            outbox.add(framing.STDOUT, b"x" * 40_000)
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
