@@ -10,6 +10,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 
+from pytest_funcmem.core.digests import text_digest
 from pytest_funcmem.core.errors import EngineError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import GenerationProgress, PromptCutter
@@ -21,12 +22,17 @@ from pytest_funcmem.models.spec import ModelSpec
 
 __all__ = ["ServerModel"]
 
+PROBE = 'import math\n\n\ndef monthly_payment(principal, rate, months):\n    """Payment of a loan."""\n'
+PROBE_TOKENS = 48
+"""Enough that two checkpoints of one training run hardly ever agree on all of them."""
+
 
 class ServerModel:
     """A model behind an OpenAI-compatible server.
 
-    Opening it asks for one token, which shows at once whether the address, the name and the key are right and
-    whether the server completes raw text.
+    Opening it asks for one short completion. It shows at once whether the address, the name and the key are
+    right and whether the server completes raw text, and its text is part of the revision: a server's name of
+    a model stays when other weights are served under it, whose results must not be taken for the old ones'.
 
     Args:
         spec: A parsed ``openai:`` SPEC.
@@ -52,17 +58,18 @@ class ServerModel:
         )
         self._closed = False
         try:
-            probe = self._client.complete("def", max_tokens=1, enough=lambda text: False)
+            probe = self._client.complete(PROBE, max_tokens=PROBE_TOKENS, enough=lambda text: False)
         except BaseException:
             self.close()
             raise
         self._fingerprint = probe.fingerprint
-        revision = model if probe.fingerprint is None else f"{model} ({probe.fingerprint})"
+        name = model if probe.fingerprint is None else f"{model} ({probe.fingerprint})"
+        revision = f"{name} probe:{text_digest(probe.text)[:16]}"
         self._identity = ModelIdentity(spec=spec.text, kind="openai", revision=revision)
 
     @property
     def identity(self) -> ModelIdentity:
-        """The server's name of the model, and its fingerprint if it sends one."""
+        """The server's name of the model, its fingerprint if it sends one, and the digest of a probe."""
         return self._identity
 
     @property

@@ -195,7 +195,7 @@ def test_it_asks_for_greedy_raw_completions() -> None:
     assert asked["body"]["prompt"] == "def f(x):"
     assert asked["body"]["max_tokens"] == 77
     assert asked["body"]["temperature"] == 0
-    assert probe["body"]["max_tokens"] == 1
+    assert probe["body"]["max_tokens"] == 48
     assert "Authorization" not in {name.title() for name in asked["headers"]}
 
 
@@ -234,13 +234,28 @@ def test_identity_is_the_name_and_the_fingerprint() -> None:
         lambda handler, number, body: handler.answer(completion("x", system_fingerprint="fp1"))
     ) as server:
         model = opened(server)
-        assert (model.identity.kind, model.identity.revision) == ("openai", "base (fp1)")
+        assert model.identity.kind == "openai"
+        assert model.identity.revision.startswith("base (fp1) probe:")
         assert model.identity.spec == server.spec
         model.close()
     with serving(plain) as server:
         model = opened(server)
-        assert model.identity.revision == "base"
+        assert model.identity.revision.startswith("base probe:")
         model.close()
+
+
+def test_other_weights_under_the_same_name_are_another_revision() -> None:
+    revisions = []
+    for text in ("    return 1", "    return 1", "    return 2"):
+
+        def answer(handler: Handler, number: int, body: dict[str, Any], text: str = text) -> None:
+            handler.answer(completion(text))
+
+        with serving(answer) as server:
+            model = opened(server)
+            revisions.append(model.identity.revision)
+            model.close()
+    assert revisions[0] == revisions[1] != revisions[2]
 
 
 def test_a_server_that_changes_is_an_error() -> None:
