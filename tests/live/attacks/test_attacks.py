@@ -9,6 +9,7 @@ import re
 import socket
 import statistics
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -102,12 +103,15 @@ def usual_s(sandbox: WarmSandbox) -> float:
 
 
 @pytest.fixture(scope="module")
-def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, object]]:
+def given() -> Iterator[Mapping[str, object]]:
     """Things of the host that attacks look for: a file, servers on the loopback and on Unix sockets."""
-    place = tmp_path_factory.mktemp("host")
+    with tempfile.TemporaryDirectory(prefix="funcmem-host-") as directory:
+        Path(directory).chmod(0o755)  # it is not its rights that are to hide it
+        yield from things_of_the_host(Path(directory))
+
+
+def things_of_the_host(place: Path) -> Iterator[Mapping[str, object]]:
     (place / "secret").write_text("of the host", encoding="utf-8")
-    for directory in (place, place.parent, place.parent.parent):
-        directory.chmod(0o755)
     abstract = f"funcmem-test-{os.getpid()}"
     with (
         socket.socket() as loopback,
@@ -151,6 +155,9 @@ def check_answers(answers: Iterable[str], allowed: tuple[str, ...]) -> None:
 
 def make_attack(sandbox: WarmSandbox, attack: catalogue.Attack, given: Mapping[str, object]) -> None:
     """Make the attack and check that it was contained as its record says."""
+    allowed = attack.answers
+    if sandbox.name == "namespace" and os.geteuid() != 0:
+        allowed += attack.as_user
     if attack.way == "harness":
         check_execution(attack, run_candidate(sandbox, attack))
         return
@@ -163,7 +170,7 @@ def make_attack(sandbox: WarmSandbox, attack: catalogue.Attack, given: Mapping[s
     assert result.outcome in attack.outcomes, result.stderr.decode("utf-8", "replace")[-2000:]
     if result.outcome == "ended" and attack.exit_codes:
         assert result.exit_code in attack.exit_codes, result.stderr.decode("utf-8", "replace")[-2000:]
-    check_answers(answers, attack.answers)
+    check_answers(answers, allowed)
 
 
 def run_candidate(sandbox: WarmSandbox, attack: catalogue.Attack) -> Execution:

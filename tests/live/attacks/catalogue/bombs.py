@@ -400,6 +400,7 @@ ATTACKS = (
                 answers.append(attempt(resource.prlimit, pid, resource.RLIMIT_NOFILE, (1, 1)))
         """,
         answers=("EPERM", "PermissionError", "ESRCH", "ProcessLookupError"),
+        as_user=("done",),
     ),
     Attack(
         name="priority-raised",
@@ -417,6 +418,7 @@ ATTACKS = (
                 answers.append(attempt(write, f"/proc/{pid}/oom_score_adj", "1000"))
         """,
         answers=("EACCES", "EPERM", "EROFS", "ENOENT"),
+        as_user=("done",),
     ),
     Attack(
         name="core-dumped",

@@ -24,6 +24,7 @@ ATTACKS = (
                     answers.append(attempt(os.kill, pid, number))
         """,
         answers=("EPERM", "ESRCH"),
+        as_user=("done",),  # the kernel drops them: a first process cannot be killed from inside
     ),
     Attack(
         name="signal-through-a-process-descriptor",
@@ -36,6 +37,7 @@ ATTACKS = (
                     answers.append(system_call("pidfd_getfd", fd, 1, 0))
         """,
         answers=("EPERM", "ESRCH", "ENOSYS"),
+        as_user=("done",),
     ),
     Attack(
         name="ptrace",
@@ -71,6 +73,7 @@ ATTACKS = (
                     answers.append(attempt(os.readlink, f"/proc/{pid}/{name}"))
         """,
         answers=("EPERM", "EACCES", "ENOENT", "ESRCH"),
+        as_user=("done",),  # the numbers of its descriptors, not what is behind them
     ),
     Attack(
         name="pipes-of-the-supervisor",

@@ -15,7 +15,9 @@ OUTSIDE = ("EPERM", "EACCES", "EROFS", "ENOENT", "ENOTDIR", "ENXIO")
 """Errors of a path that is not there, not to be read, or not to be written."""
 
 
-FOREIGN = "answers.append(str([p for p in others() if os.stat(f'/proc/{p}').st_uid not in (0, 65534)]))"
+FOREIGN = (
+    "answers.append(str([p for p in others() if p > 1 and os.stat(f'/proc/{p}').st_uid not in (0, 65534)]))"
+)
 """Statements that look for processes of others than the worker; 65534 stands for users without a number."""
 
 NONE = (r"\[\]",)
@@ -39,6 +41,9 @@ class Attack:
         exit_codes: Exit statuses that count as contained where it ended; empty for any.
         then: Statements that the next candidate runs, to look for what was left.
         then_answers: As ``answers``, for what the next candidate found.
+        as_user: Answers that are allowed too where an ordinary user runs the namespace sandbox. Only one user
+            exists there, so a candidate has the same as the first process of its own namespace, through which
+            it reaches nothing but its own end.
         spared: Why the attack is not made in the namespace sandbox; empty where it is.
     """
 
@@ -51,4 +56,5 @@ class Attack:
     limits: Limits = field(default=QUICK)
     then: str = ""
     then_answers: tuple[str, ...] = ()
+    as_user: tuple[str, ...] = ()
     spared: str = ""
