@@ -156,22 +156,23 @@ def _subtrees(language: Language, text: str, constants: Constants, names: dict[o
     numbers = [0] * len(tree.kinds)
     found = []
     # Children have higher numbers than their parents, so backwards every child comes first.
-    for node in range(len(tree.kinds) - 1, -1, -1):
+    kinds, fields, named, all_children = tree.kinds, tree.fields, tree.named, tree.children
+    number = names.setdefault
+    for node in range(len(kinds) - 1, -1, -1):
         if node in dropped:
             continue
-        kind, children = tree.kinds[node], tree.children[node]
-        parts: list[object] = [kind]
-        if children:
-            parts += [
-                (tree.fields[child], numbers[child])
-                for child in children
-                if tree.named[child] and child not in dropped
-            ]
-        elif kind in shown:
-            parts.append(tree.text(node))
-        numbers[node] = names.setdefault(tuple(parts), len(names))
+        kind, children = kinds[node], all_children[node]
         if children or node == 0:
+            parts: list[object] = [kind]
+            for child in children:
+                if named[child] and child not in dropped:
+                    parts += (fields[child], numbers[child])
+            numbers[node] = number(tuple(parts), len(names))
             found.append(numbers[node])
+        elif kind in shown:
+            numbers[node] = number((kind, tree.text(node), "constant"), len(names))
+        else:
+            numbers[node] = number(kind, len(names))
     return found
 
 
@@ -179,26 +180,18 @@ def _subtrees(language: Language, text: str, constants: Constants, names: dict[o
 def _dropped(language: Language, text: str) -> frozenset[int]:
     """Comments and docstrings with all below them."""
     tree = flatten(language, text)
-    comments = RULES[language].comments
-    dropped = set()
-    stack = [0]
-    while stack:
-        node = stack.pop()
-        if tree.kinds[node] in comments or (language == "python" and _is_docstring(tree, node)):
-            below = [node]
-            while below:
-                current = below.pop()
-                dropped.add(current)
-                below += tree.children[current]
-        else:
-            stack += tree.children[node]
+    kinds = RULES[language].comments
+    if language == "python":
+        kinds |= {"expression_statement"}
+    dropped: set[int] = set()
+    for node, kind in enumerate(tree.kinds):
+        if kind in kinds and (kind != "expression_statement" or _is_docstring(tree, node)):
+            dropped.update(range(node, tree.afters[node]))
     return frozenset(dropped)
 
 
 def _is_docstring(tree: FlatTree, node: int) -> bool:
-    """Whether a node is a statement that is nothing but a string."""
-    if tree.kinds[node] != "expression_statement":
-        return False
+    """Whether an expression statement is nothing but a string."""
     children = tree.children[node]
     return len(children) == 1 and tree.kinds[children[0]] in ("string", "concatenated_string")
 

@@ -11,6 +11,7 @@ loops double the work at each level; beyond ``WORK_LIMIT`` there is no data flow
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -68,7 +69,6 @@ class _Walk:
     def __init__(
         self, tree: FlatTree, rules: FlowRules, dropped: frozenset[int], *, show_constants: bool
     ) -> None:
-        self.show_constants = show_constants
         self.tree = tree
         self.rules = rules
         self.dropped = dropped
@@ -77,58 +77,90 @@ class _Walk:
         self.constants: set[int] = set()
         self.state: State = {}
         self._steps: dict[int, list[int]] = {}
-        self._tokens: dict[int, list[int]] = {}
         self._work = 0
         self._depth = 0
         self._moving = {*rules.flows, *rules.updates, *rules.branches, *rules.loops}
+        self._reorders = bool(rules.first.intersection(tree.kinds))
+        self._tokens = self._find_tokens(show_constants=show_constants)
 
     # ----------------------------------------------------------------------------------- reading the tree
 
-    def _is_token(self, node: int) -> bool:
-        children = self.tree.children[node]
-        if not children:
-            return True
-        if self.tree.kinds[node] not in self.rules.strings:
-            return False
-        # A string is one token. The code that may stand in one is no constant.
-        return not self.show_constants or all(self.tree.kinds[child] != "interpolation" for child in children)
+    def _find_tokens(self, *, show_constants: bool) -> list[int]:
+        """Tokens that may hold data, in order; those whose kind is their text, as keywords', do not."""
+        tree, rules, names = self.tree, self.rules, self.names
+        kinds, children, afters = tree.kinds, tree.children, tree.afters
+        tokens = []
+        node, end = 0, len(kinds)
+        while node < end:
+            if node in self.dropped:
+                node = afters[node]
+                continue
+            kind = kinds[node]
+            below = children[node]
+            # A string is one token. Code that may stand in one is no constant.
+            if below and (
+                kind not in rules.strings
+                or (show_constants and any(kinds[child] == "interpolation" for child in below))
+            ):
+                node += 1
+                continue
+            name = tree.text(node)
+            if name and name != kind:
+                tokens.append(node)
+                names[node] = name
+                if kind in rules.constants:
+                    self.constants.add(node)
+            node = afters[node]
+        return tokens
 
-    def _below(self, node: int, *, stop_at_moving: bool) -> list[int]:
-        """Tokens below a node in order; with ``stop_at_moving`` the nodes that move data stand for theirs."""
-        kinds, children = self.tree.kinds, self.tree.children
+    def _variables(self, nodes: Sequence[int]) -> list[int]:
+        """Tokens below nodes, in the order of the text."""
+        found: list[int] = []
+        for node in nodes:
+            start = bisect_left(self._tokens, node)
+            found += self._tokens[start : bisect_left(self._tokens, self.tree.afters[node], start)]
+        self._spend(len(found))
+        return found
+
+    def _steps_below(self, node: int) -> list[int]:
+        """What a walk meets below a node: tokens, and nodes that move data in place of theirs."""
+        if self._reorders:
+            return self._reordered_steps(node)
+        kinds, afters, names, moving = self.tree.kinds, self.tree.afters, self.names, self._moving
+        found: list[int] = []
+        current, end = node, afters[node]
+        while current < end:
+            if current in names:
+                found.append(current)
+            elif current in self.dropped:
+                pass
+            elif kinds[current] in moving and self.tree.children[current]:
+                found.append(current)
+            else:
+                current += 1
+                continue
+            current = afters[current]
+        return found
+
+    def _reordered_steps(self, node: int) -> list[int]:
+        """The same where some kinds come before their siblings."""
+        kinds, children, first = self.tree.kinds, self.tree.children, self.rules.first
         found: list[int] = []
         stack = [node]
         while stack:
             current = stack.pop()
-            if current in self.dropped:
+            if current in self.names:
+                found.append(current)
+            elif current in self.dropped:
                 continue
-            if self._is_token(current):
-                if self._name(current):
-                    found.append(current)
-            elif stop_at_moving and kinds[current] in self._moving:
+            elif kinds[current] in self._moving and children[current]:
                 found.append(current)
             else:
                 below = children[current]
-                if stop_at_moving and self.rules.first:
-                    first = self.rules.first
-                    below = [child for child in below if kinds[child] in first] + [
-                        child for child in below if kinds[child] not in first
-                    ]
-                stack.extend(reversed(below))
+                ahead = [child for child in below if kinds[child] in first]
+                stack.extend(reversed([child for child in below if kinds[child] not in first]))
+                stack.extend(reversed(ahead))
         return found
-
-    def _name(self, node: int) -> str:
-        """Text of a token that may hold data; "" for keywords and punctuation, whose kind is their text."""
-        name = self.names.get(node)
-        if name is None:
-            kind = self.tree.kinds[node]
-            name = self.tree.text(node)
-            if name == kind:
-                name = ""
-            elif kind in self.rules.constants:
-                self.constants.add(node)
-            self.names[node] = name
-        return name
 
     def _part(self, node: int, name: str) -> list[int]:
         """Children of a node by field; "last" is the last child that counts."""
@@ -147,15 +179,15 @@ class _Walk:
     def visit(self, node: int) -> None:
         """Walk a subtree, from the state as it is."""
         kind = self.tree.kinds[node]
-        if kind in self._moving and not self._is_token(node):
+        if kind in self._moving and node not in self.names and self.tree.children[node]:
             self._move(node, kind)
             return
         steps = self._steps.get(node)
         if steps is None:
-            steps = self._steps[node] = self._below(node, stop_at_moving=True)
+            steps = self._steps[node] = self._steps_below(node)
         self._spend(len(steps) + 1)
         for step in steps:
-            if self._is_token(step):
+            if step in self.names:
                 self._use(step)
             else:
                 self._move(step, self.tree.kinds[step])
@@ -188,16 +220,6 @@ class _Walk:
             self._loop(node, rules.loops[kind])
             self.edges[start:] = _merged_turns(self.edges[start:])
         self._depth -= 1
-
-    def _variables(self, nodes: Sequence[int]) -> list[int]:
-        found: list[int] = []
-        for node in nodes:
-            tokens = self._tokens.get(node)
-            if tokens is None:
-                tokens = self._tokens[node] = self._below(node, stop_at_moving=False)
-            self._spend(len(tokens))
-            found += tokens
-        return found
 
     def _flow(self, node: int, flow: Flow) -> None:
         left, right = self._part(node, flow.left), self._part(node, flow.right)
@@ -271,12 +293,14 @@ class _Walk:
         ends.append(current)
         if not covered:
             ends.append(before)
-        joined: dict[str, set[int]] = {}
-        for end in ends:
+        self.state = joined = dict(ends[0])
+        for end in ends[1:]:
+            self._spend(len(end))
             for name, tokens in end.items():
-                self._spend(len(tokens))
-                joined.setdefault(name, set()).update(tokens)
-        self.state = {name: tuple(sorted(tokens)) for name, tokens in joined.items()}
+                known = joined.setdefault(name, tokens)
+                if known is not tokens and known != tokens:
+                    self._spend(len(known) + len(tokens))
+                    joined[name] = tuple(sorted({*known, *tokens}))
 
     def _loop(self, node: int, loop: Loop) -> None:
         children = [child for child in self.tree.children[node] if child not in self.dropped]

@@ -9,7 +9,7 @@ This module knows nothing of metrics.
 from __future__ import annotations
 
 import importlib.metadata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from pytest_funcmem.core.records import Language
@@ -34,23 +34,32 @@ class FlatTree:
         children: Numbers of the children.
         starts: First byte.
         ends: Byte after the last.
+        afters: Number of the first node after the subtree: a subtree's nodes are a range of numbers.
+        characters: The text itself where each of its characters is one byte, else None.
         has_error: Whether the text does not parse as a whole.
         is_cut: Whether ``TEXT_LIMIT`` cut the text.
     """
 
     source: bytes
-    kinds: list[str]
-    fields: list[str | None]
-    named: list[bool]
-    children: list[list[int]]
-    starts: list[int]
-    ends: list[int]
+    characters: str | None
     has_error: bool
     is_cut: bool
+    kinds: list[str] = field(default_factory=list)
+    fields: list[str | None] = field(default_factory=list)
+    named: list[bool] = field(default_factory=list)
+    children: list[list[int]] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    afters: list[int] = field(default_factory=list)
 
     def text(self, node: int) -> str:
         """Text of a node."""
+        if self.characters is not None:
+            return self.characters[self.starts[node] : self.ends[node]]
         return self.source[self.starts[node] : self.ends[node]].decode("utf-8", "replace")
+
+
+_NONE: list[int] = []  # the children of every leaf: most nodes are leaves
 
 
 @lru_cache(maxsize=8)
@@ -65,44 +74,47 @@ def flatten(language: Language, text: str) -> FlatTree:
     is_cut = len(text) > TEXT_LIMIT
     text = text[:TEXT_LIMIT]
     root = SyntaxTree(language, text).root
-    kinds: list[str] = []
-    fields: list[str | None] = []
-    named: list[bool] = []
-    children: list[list[int]] = []
-    starts: list[int] = []
-    ends: list[int] = []
+    has_error = root.has_error
+    # Lone surrogates take three bytes each, as many as what the parser was given for them.
+    source = text.encode("utf-8", "surrogatepass")
+    tree = FlatTree(
+        source=source,
+        characters=text if len(source) == len(text) else None,
+        has_error=has_error,
+        is_cut=is_cut,
+    )
+    kinds, fields, named, children = tree.kinds, tree.fields, tree.named, tree.children
+    starts, ends, afters = tree.starts, tree.ends, tree.afters
+    known: dict[int, tuple[str, bool]] = {}  # asking a node for its kind costs more than looking it up
     cursor = root.walk()
     path: list[int] = []
+    siblings: list[int] = []
     while True:
         node = cursor.node
         assert node is not None
         number = len(kinds)
-        if path:
-            children[path[-1]].append(number)
-        kinds.append(node.type)
+        siblings.append(number)
+        kind = known.get(node.kind_id)
+        if kind is None:
+            kind = known[node.kind_id] = (node.type, node.is_named)
+        kinds.append(kind[0])
+        # Only a text with errors has tokens that the parser made up.
+        named.append(kind[1] or (has_error and node.is_missing))
         fields.append(cursor.field_name)
-        named.append(node.is_named or node.is_missing)
-        children.append([])
-        starts.append(node.start_byte)
-        ends.append(node.end_byte)
+        children.append(_NONE)
+        start, end = node.byte_range
+        starts.append(start)
+        ends.append(end)
+        afters.append(number + 1)
         if cursor.goto_first_child():
             path.append(number)
+            siblings = children[number] = []
             continue
         while not cursor.goto_next_sibling():
             if not path or not cursor.goto_parent():
-                return FlatTree(
-                    # Lone surrogates take three bytes each, as many as what the parser was given for them.
-                    source=text.encode("utf-8", "surrogatepass"),
-                    kinds=kinds,
-                    fields=fields,
-                    named=named,
-                    children=children,
-                    starts=starts,
-                    ends=ends,
-                    has_error=root.has_error,
-                    is_cut=is_cut,
-                )
-            path.pop()
+                return tree
+            afters[path.pop()] = len(kinds)
+            siblings = children[path[-1]] if path else []
 
 
 @lru_cache(maxsize=8)
