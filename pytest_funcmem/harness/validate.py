@@ -298,7 +298,8 @@ class _Validation:
 def rests_on_mocks(state: InputState, questions: Sequence[Question]) -> bool:
     """Whether what the original does on a state rests on something made up."""
     texts = (*state.setup, state.receiver or "", *state.arguments, *(text for _, text in state.keywords))
-    return any(question.kind not in ("file", "directory", "outside") for question in questions) or any(
+    real = ("file", "directory", "outside")
+    return any(question.path and question.kind not in real for question in questions) or any(
         "fabricated(" in text for text in (*texts, *(text for _, text in state.answers))
     )
 

@@ -30,6 +30,7 @@ from pytest_funcmem.harness.validate import (
     Comparisons,
     OutOfTimeError,
     load_problem,
+    rests_on_mocks,
     state_problem,
     validate,
 )
@@ -134,7 +135,7 @@ class _Building:
         problem = load_problem(self.analysis, found.first)
         if problem is not None:
             return problem
-        pool, unsteady = self.steady(shortlist(found.valid, self.settings.pool))
+        pool, unsteady = self.steady(shortlist(_real_enough(found.valid, self.settings), self.settings.pool))
         if len(pool) < self.settings.min_inputs:
             reasons = unsteady or [trial.problem for trial in found.trials if trial.problem]
             return state_problem(self.analysis, found.first, len(pool), reasons, self.settings.min_inputs)
@@ -216,6 +217,16 @@ class _Building:
                 trial.output, output, float_tolerance=self.settings.float_tolerance
             )
         return frozenset(trial.order for trial in trials if not known[trial.state])
+
+
+def _real_enough(trials: Sequence[Trial], settings: LocalBuilderSettings) -> Sequence[Trial]:
+    """The states in which nothing is made up, where they reach and tell as much as all do; else all."""
+    real = [trial for trial in trials if not rests_on_mocks(trial.state, trial.questions)]
+    calm = [trial for trial in real if not trial.raises]
+    lines = {line for trial in trials for line in trial.lines}
+    if len(calm) < settings.inputs or lines - {line for trial in real for line in trial.lines}:
+        return trials
+    return real if len({trial.digest for trial in calm}) > settings.min_outputs else trials
 
 
 def _repeated(kills: dict[str, frozenset[int]], settings: LocalBuilderSettings) -> dict[str, frozenset[int]]:

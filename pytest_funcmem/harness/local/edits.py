@@ -100,6 +100,28 @@ def change(state: InputState, slot: Slot, constants: Sequence[str], generator: r
     return with_slot(state, slot, ast.unparse(changed))
 
 
+def with_constant(state: InputState, slots: Sequence[Slot], old: str, new: str) -> InputState:
+    """The same state with one constant, given as source, in the place of another wherever that stands."""
+    for slot in slots:
+        text = slot_text(state, slot)
+        if old not in text and repr(old) not in text:
+            continue
+        try:
+            tree = parse_quietly(text).body[0]
+            replacement = _expression(new)
+        except (UnreadableFunctionError, IndexError, SyntaxError):
+            continue
+        if isinstance(tree, ast.Expr):
+            root = tree.value
+            for node, put in _places(root):
+                if constant_text(node) in (old, repr(old)):
+                    root = put(root, replacement)
+            state = with_slot(state, slot, ast.unparse(root))
+    return replace(
+        state, answers=tuple((key, new if text in (old, repr(old)) else text) for key, text in state.answers)
+    )
+
+
 def share(analysis: Analysis, state: InputState, generator: random.Random) -> InputState:
     """Put a constant of one part of a state into another part, so that what is looked up can be found."""
     slots = [slot for found in slots_of(analysis, state).values() for slot in found]

@@ -24,6 +24,9 @@ class Wish:
         line: Relative line of the condition; a state that reached it is a good place to begin.
         last: Last relative line of the condition, or of the block to be interrupted.
         raises: Expressions of the exceptions that lead on; empty for a condition.
+        origins: Relative lines of the statements that its names were assigned in.
+        none: Whether it tests for None, which no made-up object notices.
+        kinds: Source of values of the types that it tests for.
     """
 
     names: tuple[str, ...]
@@ -31,6 +34,9 @@ class Wish:
     line: int
     last: int = 0
     raises: tuple[str, ...] = ()
+    origins: tuple[int, ...] = ()
+    none: bool = False
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +152,84 @@ def _wish(analysis: Analysis, guard: _Guard, behind: dict[str, frozenset[str]], 
         line=max(0, guard.first - start),
         last=max(0, guard.last - start),
         raises=guard.raises,
+        origins=tuple(dict.fromkeys(_origins(analysis, guard.nodes, start))),
+        none=any(
+            isinstance(item, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in item.ops)
+            for node in guard.nodes
+            for item in ast.walk(node)
+        ),
+        kinds=tuple(dict.fromkeys(_kinds(analysis, guard.nodes))),
     )
+
+
+def _kinds(analysis: Analysis, nodes: Iterable[ast.AST]) -> list[str]:
+    """Source of values of the types that ``isinstance`` is asked for."""
+    found: list[str] = []
+    for item in [inner for node in nodes for inner in ast.walk(node)]:
+        match item:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]):
+                for kind in kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]:
+                    name = dotted_name(kind)
+                    if isinstance(analysis.definitions.get(name), ast.ClassDef):
+                        found.append(f"stand_in({name})")
+                    elif name.rsplit(".", 1)[-1] in _SAMPLES:
+                        found.append(_SAMPLES[name.rsplit(".", 1)[-1]])
+    return found
+
+
+_SAMPLES = {
+    "str": "'text'",
+    "basestring": "'text'",
+    "unicode": "'text'",
+    "string_types": "'text'",
+    "text_type": "'text'",
+    "bytes": "b'text'",
+    "int": "3",
+    "Integral": "3",
+    "float": "2.5",
+    "Number": "2.5",
+    "bool": "True",
+    "list": "['a', 'b']",
+    "Sequence": "['a', 'b']",
+    "Iterable": "['a', 'b']",
+    "tuple": "(1, 2)",
+    "set": "{1, 2}",
+    "dict": "{'a': 1, 'b': 'c'}",
+    "Mapping": "{'a': 1, 'b': 'c'}",
+    "datetime": "__import__('datetime').datetime(2024, 3, 1, 12, 30)",
+    "date": "__import__('datetime').date(2024, 3, 1)",
+    "timedelta": "__import__('datetime').timedelta(days=1)",
+    "Decimal": "__import__('decimal').Decimal('1.5')",
+    "Path": "__import__('pathlib').Path('data.txt')",
+    "PathLike": "__import__('pathlib').Path('data.txt')",
+    "Exception": "ValueError('bad')",
+    "type": "int",
+}
+"""Type -> source of a value of it."""
+
+
+def _origins(analysis: Analysis, nodes: Iterable[ast.AST], start: int) -> list[int]:
+    """Relative lines in which the names of some nodes, and the names behind those, get their values."""
+    found: list[int] = []
+    wanted = {item.id for node in nodes for item in ast.walk(node) if isinstance(item, ast.Name)}
+    for _ in range(2):
+        behind: set[str] = set()
+        for item in ast.walk(analysis.node):
+            match item:
+                case ast.Assign(targets=targets, value=value):
+                    pass
+                case ast.AnnAssign(target=target, value=ast.expr() as value):
+                    targets = [target]
+                case ast.NamedExpr(target=target, value=value) | ast.For(target=target, iter=value):
+                    targets = [target]
+                case _:
+                    continue
+            names = {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+            if names & wanted:
+                found.extend(range(value.lineno - start, (value.end_lineno or value.lineno) - start + 1))
+                behind |= {name.id for name in ast.walk(value) if isinstance(name, ast.Name)}
+        wanted = behind - wanted
+    return found
 
 
 def _assigned(analysis: Analysis, name: str) -> list[ast.AST]:

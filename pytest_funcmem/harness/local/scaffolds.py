@@ -139,11 +139,16 @@ def narrowed(
         name
         for name in scaffold.mocks
         if name.endswith(_EXCEPTION_MARK)
-        and (name.rpartition(".")[0] in kept or name[: -len(_EXCEPTION_MARK)] + _NAME_MARK in mocks)
+        and (_rests_on(name, kept) or name[: -len(_EXCEPTION_MARK)] + _NAME_MARK in mocks)
     }
     mocks |= {name + _NAME_MARK for name in lost if name.isidentifier()}
     mocks |= {name + _EXCEPTION_MARK for name in lost if name + _EXCEPTION_MARK in scaffold.mocks}
     return replace(scaffold, mocks=tuple(sorted(mocks)))
+
+
+def _rests_on(name: str, modules: set[str]) -> bool:
+    parts = name.split(".")
+    return any(".".join(parts[:count]) in modules for count in range(1, len(parts)))
 
 
 def absolute_module(module: str | None, level: int) -> str:

@@ -6,7 +6,9 @@ search is bounded by counts and driven by one seed: the clock can end it, never 
 
 from __future__ import annotations
 
+import ast
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,34 +16,46 @@ from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import InputState, OutputState, Scaffold
 from pytest_funcmem.harness.execution import Execution, Question, execute, original_program
+from pytest_funcmem.harness.local.construction import class_path
 from pytest_funcmem.harness.local.drawing import draw
-from pytest_funcmem.harness.local.edits import change, share, slots_of, with_slot
+from pytest_funcmem.harness.local.edits import change, share, slots_of, with_constant, with_slot
 from pytest_funcmem.harness.local.guards import Wish, wishes
 from pytest_funcmem.harness.local.scaffolds import narrowed
 from pytest_funcmem.harness.local.settings import LocalBuilderSettings
 from pytest_funcmem.harness.local.solving import (
+    FILES,
     MAX_ANSWERS,
+    WRONG_KIND,
     answered,
+    bad_value,
     is_guarding,
+    misfit,
     solution,
     suspect,
+    varied,
     wanted_value,
+    with_file,
 )
 from pytest_funcmem.harness.local.states import ReceiverMode, StatePlan, Style
 from pytest_funcmem.harness.outputs import output_digest, validity
+from pytest_funcmem.harness.validate import rests_on_mocks
 
 __all__ = ["Found", "Search", "Trial", "size_of"]
 
 _CHUNK = 30
-_MAX_TIMEOUTS = 4
+_MAX_TIMEOUTS = 3
 _SEARCH_TIMEOUT_S = 1.0
 _MAX_STATE_TEXT = 1500
 _STYLES: tuple[Style, ...] = ("typed", "mixed", "fabricated")
-_PATIENCE = 3
+_PATIENCE = 4
+_PLAIN_ROUNDS = 3
 _DEEPEST = 12
 _CROSSED = 0.12
 _VALID_FIRST = 0.7
 _BY_QUESTIONS = 0.75
+_BY_BAD_VALUES = 0.35
+_VARIED = 0.1
+_QUOTED = re.compile(r"'[^']*'|<[^>]*>|\d+")
 
 
 def _crossed(one: InputState, other: InputState, generator: random.Random) -> InputState:
@@ -145,6 +159,7 @@ class Search:
         self._scaffold = scaffold
         self._program = original_program(plan.analysis.source, scaffold)
         self._timeouts = 0
+        self._styles = _STYLES
         self._sandbox = sandbox
         self._settings = settings
         self._seed = seed
@@ -166,8 +181,11 @@ class Search:
                 if mode == "fabricated" and style != "fabricated":
                     continue
                 self._try(self._fresh(mode, style, settings.first_states, "first"))
+            if style == "typed":
+                self._go_on_plainly()
             if self._stuck() or (self._is_good() and not self._missed()):
                 break
+        self._styles = _STYLES
         idle = 0
         for number in range(settings.rounds):
             if self._stuck() or idle == _PATIENCE or (not self._missed() and self._enough()):
@@ -181,10 +199,22 @@ class Search:
             raise RuntimeError("a batch of one state was not run")
         return Found(trials=tuple(self._trials), first=self._first, scaffold=self._scaffold)
 
-    def _progress(self) -> tuple[int, int, int]:
+    def _go_on_plainly(self) -> None:
+        """Where plain values do, look a little longer before anything is made up."""
+        self._styles = _STYLES[:1]
+        for number in range(_PLAIN_ROUNDS):
+            valid = [trial for trial in self._trials if not trial.problem]
+            made_up = any(rests_on_mocks(trial.state, trial.questions) for trial in self._trials)
+            if self._stuck() or made_up or not self._missed() or 3 * len(valid) < len(self._trials):
+                break
+            self._try(self._guided(-1 - number))
+
+    def _progress(self) -> tuple[int, int, int, int]:
         valid = [trial for trial in self._trials if not trial.problem]
         deepest = max((len(trial.lines) for trial in self._trials), default=0)
-        return len(self._reached), min(len(valid), self._settings.pool), deepest
+        # A new sort of failure is a step on the way, too.
+        sorts = {_QUOTED.sub("", trial.problem) for trial in self._trials}
+        return len(self._reached), min(len(valid), self._settings.min_inputs), deepest, min(len(sorts), 12)
 
     def _is_good(self) -> bool:
         valid = sum(1 for trial in self._trials if not trial.problem)
@@ -211,9 +241,24 @@ class Search:
                 for place in range(count - len(states))
                 if states
             ]
+        if self._plan.reads_files:
+            states = [self._with_files(state, generator) for state in states]
         if not self._plan.related:
             return states
         return [state if place % 3 else self._shared(state, generator) for place, state in enumerate(states)]
+
+    def _with_files(self, state: InputState, generator: random.Random) -> InputState:
+        """Files where the arguments name some."""
+        texts = [ast.literal_eval(text) for text in self._plan.pool.strings]
+        parts = (state.receiver or "", *state.arguments, *(text for _, text in state.keywords))
+        for name in [name for part in parts for name in re.findall(r"'([\w./-]{1,40})'", part)][:3]:
+            choice = generator.randrange(6)
+            known = f"{generator.choice(texts)}\nand more\n" if texts and choice == 0 else ""
+            if choice < 4:
+                state = with_file(state, name, known or generator.choice(FILES))
+            elif choice == 4:
+                state = with_file(with_file(state, f"{name}/a.txt", "one\n"), f"{name}/sub/b.py", "x = 1\n")
+        return state
 
     def _shared(self, state: InputState, generator: random.Random) -> InputState:
         for _ in range(3):
@@ -228,10 +273,14 @@ class Search:
         invalid = [
             trial for trial in self._trials if trial.problem and not trial.problem.startswith("timeout")
         ]
-        invalid = sorted(invalid, key=lambda trial: (-len(trial.lines), -trial.order))[:_DEEPEST]
+        # Those that went where no valid one has been are closest to something new.
+        invalid = sorted(
+            invalid, key=lambda trial: (-len(trial.lines - self._reached), -len(trial.lines), -trial.order)
+        )[:_DEEPEST]
+        beyond = any(trial.lines - self._reached for trial in invalid)
         count = self._settings.round_states
         few = len(valid) < self._settings.min_inputs
-        repairs = 0 if not invalid else count * 3 // 5 if few else count // 5
+        repairs = 0 if not invalid else count * 3 // 5 if few else count // 2 if beyond else count // 8
         fresh = count // 10
         states: list[InputState] = [
             self._repaired(generator.choice(invalid), generator) for _ in range(repairs)
@@ -270,10 +319,13 @@ class Search:
         state = base.state
         for _ in range(generator.choice((1, 1, 1, 2, 3))):
             questions = self._asked(base, wish)
-            if questions and generator.random() < _BY_QUESTIONS:
+            if wish is not None and wish.raises and generator.random() < _BY_BAD_VALUES:
+                state = self._spoilt(state, wish, generator)
+            elif state.answers and generator.random() < _VARIED:
+                state = varied(state, generator.choice(state.answers)[0], generator)
+            elif questions and generator.random() < _BY_QUESTIONS:
                 question = generator.choice(questions)
-                raises = wish.raises if wish is not None else ()
-                state = self._solved(state, question, base, generator, raises)
+                state = self._solved(state, question, base, generator, wish)
             else:
                 state = self._edited(state, wish, generator)
         if self._plan.related and generator.random() < 0.3:
@@ -290,17 +342,23 @@ class Search:
     def _asked(self, base: Trial, wish: Wish | None) -> list[Question]:
         """Questions that the way to the missed line may hang on."""
         if wish is None:
-            return [question for question in base.questions if question.kind != "attribute"]
+            return [question for question in base.questions if question.kind not in ("attribute", "error")]
         near = [question for question in base.questions if wish.line <= question.line <= wish.last]
         if wish.raises:
-            return [question for question in near if question.kind in ("call", "outside")]
+            calls = [question for question in base.questions if question.kind in ("call", "outside")]
+            return [question for question in near if question in calls] or calls
+        # The value may have been called for before, or be part of what was.
+        before = [question for question in base.questions if question.line in wish.origins]
         guarding = [question for question in near if is_guarding(question)]
+        if wish.none or wish.kinds:
+            return guarding + [question for question in (*near, *before) if question not in guarding]
         if guarding:
-            return guarding
-        # The value may have been looked at before, or is part of something that was called for.
-        if near:
-            return near
-        return [q for q in base.questions if q.line <= wish.last and q.kind not in ("attribute", "call")]
+            return guarding * 3 + before
+        if near or before:
+            return near + before
+        return [
+            q for q in base.questions if q.line <= wish.last and q.kind not in ("attribute", "call", "error")
+        ]
 
     def _solved(
         self,
@@ -308,27 +366,72 @@ class Search:
         question: Question,
         base: Trial,
         generator: random.Random,
-        raises: Sequence[str] = (),
+        wish: Wish | None = None,
     ) -> InputState:
         pool = self._plan.pool
-        return solution(state, question, base.questions, pool.strings, pool.numbers, generator, raises)
+        raises = wish.raises if wish is not None else ()
+        none = wish is not None and wish.none and generator.random() < 0.6
+        kinds = wish.kinds if wish is not None and generator.random() < 0.6 else ()
+        texts, numbers = pool.strings, pool.numbers
+        return solution(state, question, base.questions, texts, numbers, generator, raises, none, kinds)
 
-    def _edited(self, state: InputState, wish: Wish | None, generator: random.Random) -> InputState:
+    def _edited(
+        self,
+        state: InputState,
+        wish: Wish | None,
+        generator: random.Random,
+        constants: Sequence[str] = (),
+    ) -> InputState:
         slots = slots_of(self._plan.analysis, state)
         names = [name for name in (wish.names if wish is not None else slots) if name in slots] or list(slots)
         if not names:
             return replace(state, seed=generator.randrange(1000))
         slot = generator.choice(slots[generator.choice(names)])
-        constants = wish.constants if wish is not None and wish.constants else self._constants
-        changed = change(state, slot, constants or self._constants, generator)
+        if wish is not None and wish.kinds and slot[0] != "receiver" and generator.random() < 0.6:
+            return with_slot(state, slot, generator.choice(wish.kinds))
+        constants = constants or (wish.constants if wish is not None else ()) or self._constants
+        changed = change(state, slot, constants, generator)
         return changed if size_of(changed) <= _MAX_STATE_TEXT else state
+
+    def _spoilt(self, state: InputState, wish: Wish, generator: random.Random) -> InputState:
+        """A state with a value on which the guarded code may fail."""
+        value = bad_value(wish.raises, generator)
+        keys = [key for key, _ in state.answers]
+        slots = [slot for found in slots_of(self._plan.analysis, state).values() for slot in found]
+        slots = [slot for slot in slots if slot[0] != "receiver"]
+        choice = generator.randrange(len(keys) + len(slots)) if keys or slots else -1
+        if choice < 0:
+            return state
+        if choice < len(keys):
+            return answered(state, keys[choice], value)
+        return with_slot(state, slots[choice - len(keys)], value)
+
+    def _local(self, trial: Trial, generator: random.Random) -> str | None:
+        """A made-up value that a local variable on the failing line holds."""
+        node = self._plan.analysis.node
+        lines = self._plan.analysis.source.text.split("\n")
+        found = []
+        for question in trial.questions:
+            if question.kind == "local":
+                text = lines[min(node.lineno - 1 + question.line, len(lines) - 1)]
+                if re.search(rf"\b{re.escape(question.operand)}\b", text):
+                    found.append(question.path)
+        return generator.choice(found) if found else None
 
     def _repaired(self, trial: Trial, generator: random.Random) -> InputState:
         """A state without what went wrong on another one, as far as the message tells."""
         state = trial.state
         pool = self._plan.pool
         for _ in range(generator.choice((1, 1, 2))):
-            path = suspect(trial.problem, state, trial.questions)
+            keys = [question for question in trial.questions if question.kind == "key"]
+            if keys and generator.random() < 0.8:
+                question = generator.choice(keys)
+                if question.path:
+                    state = answered(state, question.path, question.operand)
+                else:
+                    state = self._edited(state, None, generator, constants=[item.operand for item in keys])
+                continue
+            path = suspect(trial.problem, state, trial.questions) or self._local(trial, generator)
             if path is not None and generator.random() < 0.8:
                 text = wanted_value(
                     trial.problem, path, trial.questions, pool.strings, pool.numbers, generator
@@ -336,16 +439,29 @@ class Search:
                 state = answered(state, path, text)
                 continue
             slots = slots_of(self._plan.analysis, state)
-            choice = generator.randrange(4)
-            if choice == 0 and slots:
+            literal = misfit(trial.problem)
+            if literal is not None and generator.random() < 0.7:
+                text = wanted_value(trial.problem, "", (), pool.strings, pool.numbers, generator)
+                places = [slot for found in slots.values() for slot in found]
+                state = with_constant(state, places, literal, text)
+                continue
+            choice = generator.randrange(5)
+            lacks = WRONG_KIND.search(trial.problem) is not None
+            if slots and (choice == 0 or (lacks and generator.random() < 0.6)):
                 name = generator.choice(list(slots))
                 slot = generator.choice(slots[name])
                 if slot[0] != "receiver":
                     state = with_slot(state, slot, f"fabricated({name!r})")
-                elif generator.random() < 0.5:
-                    state = replace(state, receiver="fabricated('self')")
-            elif choice == 1 and trial.questions:
-                state = self._solved(state, generator.choice(trial.questions), trial, generator)
+                elif "class" not in self._plan.receivers:
+                    kinds = [f"stand_in({class_path(self._plan.analysis)})", "fabricated('self')"]
+                    state = replace(state, receiver=generator.choice(kinds))
+            elif choice in (1, 4) and trial.questions:
+                failed = {question.line for question in trial.questions if question.kind == "error"}
+                near = [q for q in trial.questions if q.line in failed and q.kind != "error"]
+                files = [q for q in trial.questions if q.kind in ("file", "directory")]
+                groups = [group for group in (near, near, files, trial.questions) if group]
+                question = generator.choice(generator.choice(groups))
+                state = self._solved(state, question, trial, generator)
             elif choice == 2 and state.answers:
                 place = generator.randrange(len(state.answers))
                 state = replace(state, answers=state.answers[:place] + state.answers[place + 1 :])

@@ -27,5 +27,5 @@ class LocalBuilderSettings(HarnessConditions):
     budget_s: float = 60.0
     first_states: int = 14
     round_states: int = 40
-    rounds: int = 10
+    rounds: int = 12
     pool: int = 32

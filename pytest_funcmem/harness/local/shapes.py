@@ -245,6 +245,11 @@ def _from_evidence(
         for other in evidence.kinds
         if other.startswith("union:") and other.removeprefix("union:") != kind
     ]
+    alternatives += [
+        Shape(kind="instance", name=other.removeprefix("class:"))
+        for other in evidence.kinds
+        if other.startswith("class:") and other != kind
+    ][:4]
     if evidence.optional:
         alternatives.append(Shape(kind="none"))
     return Shape(kind="union", items=(shape, *alternatives)) if alternatives else shape

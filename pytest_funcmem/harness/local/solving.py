@@ -8,15 +8,31 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_funcmem.core.records import InputState
 from pytest_funcmem.harness.execution import Question
-from pytest_funcmem.harness.local.strategies import near_numbers
+from pytest_funcmem.harness.local.strategies import dates_in, near_numbers
 from pytest_funcmem.harness.local.vocabulary import FLAVOURED, FLAVOURS, WORDS
 
-__all__ = ["MAX_ANSWERS", "answered", "is_guarding", "plain_value", "solution", "suspect", "wanted_value"]
+__all__ = [
+    "FILES",
+    "MAX_ANSWERS",
+    "WRONG_KIND",
+    "answered",
+    "bad_value",
+    "is_guarding",
+    "misfit",
+    "plain_value",
+    "solution",
+    "suspect",
+    "varied",
+    "wanted_value",
+]
+
+_SHOWN_PATH = 45
 
 MAX_ANSWERS = 14
 """Answers of one state; beyond, nobody would read them."""
@@ -27,7 +43,7 @@ _DATES = (
     "__import__('datetime').datetime(2024, 3, 1, 12, 30)",
     "__import__('datetime').datetime(2023, 12, 31)",
 )
-_FILES = (
+FILES = (
     '{"a": 1, "b": [2, 3]}',
     "a,b\n1,2\n3,4\n",
     "one\ntwo three\n\nfour\n",
@@ -50,7 +66,8 @@ def is_guarding(question: Question) -> bool:
 
 def solution(
     state: InputState, question: Question, asked: Sequence[Question], texts: Sequence[str],
-    numbers: Sequence[str], generator: random.Random, raises: Sequence[str] = (),
+    numbers: Sequence[str], generator: random.Random, raises: Sequence[str] = (), none: bool = False,
+    kinds: Sequence[str] = (),
 ) -> InputState:  # fmt: skip
     """A state in which one question is answered otherwise.
 
@@ -62,10 +79,23 @@ def solution(
         numbers: Source of numbers worth trying.
         generator: Source of choices.
         raises: Expressions of exceptions that a call may raise.
+        none: Whether the branch hangs on what is None.
+        kinds: Source of values of the types that the branch hangs on.
+        kinds: Source of values of the types that the branch hangs on.
     """
     path, operand = question.path, question.operand
     choice = generator.randrange(4)
+    if (none or kinds) and not raises and question.kind in ("call", "attribute", "item", "outside", "local"):
+        suffix = {"attribute": f".{operand}", "item": f"[{operand}]", "local": ""}.get(question.kind, "()")
+        given = [key for key, _ in state.answers if key == path + suffix]
+        if given and choice < 2:
+            return replace(state, answers=tuple(item for item in state.answers if item[0] != given[0]))
+        return answered(state, path + suffix, generator.choice(kinds) if kinds else "None")
     match question.kind:
+        case "error":
+            return replace(state, seed=generator.randrange(1000))
+        case "key":
+            return answered(state, path, operand) if path else state
         case "call" | "outside":
             if raises:
                 return answered(state, f"{path}()", f"raising({generator.choice(raises)})")
@@ -112,15 +142,45 @@ def solution(
             return answered(state, f"int({path})" if choice < 2 else path, value)
         case "file" | "directory":
             name = (
-                path if question.kind == "file" else f"{path}/{generator.choice(('a.txt', 'b.py', 'c.json'))}"
+                path
+                if question.kind == "file"
+                else f"{path}/{generator.choice(('a.txt', 'b.py', 'c.json', 'sub/d.txt'))}"
             )
-            return with_file(state, name, generator.choice(_FILES))
+            return with_file(state, name, generator.choice(FILES))
         case "attribute":
             return answered(
                 state, f"{path}.{operand}", plain_value(f"{path}.{operand}", asked, texts, numbers, generator)
             )
         case _:
             return answered(state, path, plain_value(path, asked, texts, numbers, generator))
+
+
+_BAD_TEXTS = {
+    "error": ("'('", "'['"),
+    "JSONDecodeError": ("'{bad'", "''"),
+    "UnicodeDecodeError": ("b'\\xff\\xfe'",),
+    "KeyError": ("{}", "'no such key'"),
+    "IndexError": ("[]", "''", "99"),
+    "TypeError": ("None", "[]", "3"),
+    "AttributeError": ("None", "3"),
+    "ZeroDivisionError": ("0",),
+    "OverflowError": ("10**400",),
+}
+_BAD_ANYWAY = ("'not a number'", "''", "None", "'('", "'{bad'", "-1")
+
+
+def bad_value(raises: Sequence[str], generator: random.Random) -> str:
+    """Source of a value on which code is likely to raise one of some exceptions, given as source."""
+    names = [text.partition("(")[0].rsplit(".", 1)[-1] for text in raises]
+    known = [value for name in names for value in _BAD_TEXTS.get(name, ())]
+    return generator.choice(known if known and generator.random() < 0.7 else _BAD_ANYWAY)
+
+
+def varied(state: InputState, key: str, generator: random.Random) -> InputState:
+    """The same state with an answer that is not the same everywhere."""
+    old = next((text for name, text in state.answers if name == key), "fabricated('other')")
+    other = generator.choice(("None", "fabricated('another')", "''", "0", "1", "True", "'other'"))
+    return answered(state, key, f"either({old}, {other})") if "either" not in old else state
 
 
 def with_file(state: InputState, name: str, content: str) -> InputState:
@@ -209,14 +269,46 @@ def suspect(problem: str, state: InputState, asked: Sequence[Question]) -> str |
         for name in re.findall(r"fabricated\('([^']*)'\)", text):
             paths[name] = None
     for path in sorted(paths, key=lambda item: (-len(item), item)):
-        if re.search(rf"(?<![\w.]){re.escape(path)}(?![\w.(\[])", problem):
+        shown = path if len(path) <= _SHOWN_PATH else "…" + path[1 - _SHOWN_PATH :]
+        if path and re.search(rf"(?<![\w.]){re.escape(shown)}(?![\w.(\[])", problem):
             return path
+    # A global that was made up while the file was loaded has not been asked before.
+    found = re.search(r"(?:not|got|is|instance,|type) '?((?:\w+\.)+\w+)'?", problem)
+    if found and found.group(1).partition(".")[0] not in sys.stdlib_module_names:
+        return found.group(1)
     return None
+
+
+WRONG_KIND = re.compile(
+    r"has no attribute|not callable|not iterable|not subscriptable|unsupported operand"
+    r"|context manager protocol|unhashable|cannot unpack|KeyError|indices must be|can only concatenate"
+    r"|not supported between"
+)
+"""Messages that tell of a plain value of the wrong kind, which something made up might serve better."""
+
+_MISFIT = re.compile(
+    r"(?:time data|invalid literal for int\(\) with base \d+:|could not convert string to float:"
+    r"|Invalid isoformat string:|does not match format|unknown encoding:) '(.*?)'"
+)
+
+
+def misfit(problem: str) -> str | None:
+    """The text that an error message says is not as it should be; None if it tells of none."""
+    found = _MISFIT.search(problem)
+    return None if found is None else found.group(1)
 
 
 def wanted_value(problem: str, path: str, asked: Sequence[Question], texts: Sequence[str],
                  numbers: Sequence[str], generator: random.Random) -> str:  # fmt: skip
     """Source of a value of the kind that an error message asks for in the place of a made-up one."""
+    if (form := re.search(r"time data .* does not match format '(.+?)'", problem)) is not None:
+        return repr(generator.choice(dates_in(form.group(1))))
+    if re.search(r"strftime|strptime\(\) argument 2", problem) and re.search(r"\bstr\b", problem):
+        return generator.choice(("'%Y-%m-%d'", "'%Y-%m-%d %H:%M:%S'"))
+    if re.search(r"isoformat", problem):
+        return "'2024-03-01'"
+    if re.search(r"invalid literal|could not convert|ConversionSyntax|to Decimal", problem):
+        return generator.choice(("'12'", "'7'", "3", "'2.5'", "0"))
     if re.search(r"\bbytes\b|bytes-like", problem) and not re.search(r"\bstr\b|string", problem):
         return generator.choice(("b'abc'", "b''", "b'a,b'"))
     if re.search(r"\bdatetime|\bdate\b|timedelta|tzinfo", problem):

@@ -32,8 +32,12 @@ Style = Literal["typed", "mixed", "fabricated"]
 """How arguments come to be: by their shapes; the same, with vague ones made up; all made up."""
 
 _RANDOM_SOURCES = re.compile(r"\b(random|uuid|secrets|time|datetime|urandom)\b")
+_FILE_USES = re.compile(
+    r"\b(open|is_?file|is_?dir|exists|listdir|iterdir|r?glob|read_text|read_bytes|scandir|walk|stat|getsize)\("
+)
 _VARIABLES = re.compile(r"(?:environ\.get\(|environ\[|getenv\()\s*['\"](\w+)['\"]")
 _STDIN_LINES = ("5", "3", "hello", "1 2 3", "yes", "no", "0", "Ann", "q", "10 20", "-1", "a b", "y", "n", "2")
+_MADE_UP: dict[Style, int] = {"typed": 0, "mixed": 4, "fabricated": 10}
 _MAX_SIZE = 5
 _MAX_SEED = 7
 
@@ -49,6 +53,7 @@ class StatePlan:
         extents: Symbols of sizes that several parts share.
         reads_stdin: Whether the function reads standard input.
         variables: Environment variables that the file reads.
+        reads_files: Whether the function, as far as its text tells, looks at files that may be there.
         related: Whether values of one part have to turn up in another for all to be seen.
         draws: Whether the file has sources of randomness, so that the seed of a state counts.
     """
@@ -63,6 +68,7 @@ class StatePlan:
     draws: bool
     related: bool
     variables: tuple[str, ...]
+    reads_files: bool
 
     @classmethod
     def of(cls, analysis: Analysis, pool: LiteralPool) -> StatePlan:
@@ -97,6 +103,7 @@ class StatePlan:
                 for item in ast.walk(analysis.node)
             ),
             related=uses.related,
+            reads_files=_FILE_USES.search(analysis.source.code) is not None,
             variables=tuple(dict.fromkeys(_VARIABLES.findall(analysis.source.text)))[:8],
             draws=_RANDOM_SOURCES.search(analysis.source.text) is not None,
         )
@@ -142,7 +149,7 @@ def _is_member(analysis: Analysis, name: str) -> bool:
 
 
 def _states(plan: StatePlan, mode: ReceiverMode, style: Style) -> SearchStrategy[InputState]:
-    expressions = Expressions(plan.analysis, plan.pool, made_up=style != "typed")
+    expressions = Expressions(plan.analysis, plan.pool, made_up=_MADE_UP[style])
     made = expressions.of(owner_shape(plan.analysis), {}) if mode == "made" else None
 
     @st.composite
@@ -186,7 +193,7 @@ def _arguments(
     extra: list[str] = []
     for parameter, shape in plan.shapes:
         if parameter.kind == "var_positional":
-            extra = draw(st.lists(expressions.of(shape, sizes, 1), max_size=3))
+            extra = draw(st.lists(expressions.of(shape, sizes, 1), max_size=6))
     arguments: list[str] = []
     keywords: list[tuple[str, str]] = []
     omitted = False

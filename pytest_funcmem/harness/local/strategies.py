@@ -25,7 +25,7 @@ from pytest_funcmem.harness.local.vocabulary import (
     WORDS,
 )
 
-__all__ = ["Expressions", "near_numbers"]
+__all__ = ["Expressions", "dates_in", "near_numbers"]
 
 _MAX_DEPTH = 4
 _MAX_ITEMS = 5
@@ -64,10 +64,10 @@ class Expressions:
     Args:
         analysis: The original and its file.
         pool: Literals to mix in.
-        made_up: Whether what no shape is known of may be made up.
+        made_up: Share of the values of vague shape that are made up, in tenths; 10 for all values.
     """
 
-    def __init__(self, analysis: Analysis, pool: LiteralPool, *, made_up: bool = False) -> None:
+    def __init__(self, analysis: Analysis, pool: LiteralPool, *, made_up: int = 0) -> None:
         self._analysis = analysis
         self._pool = pool
         self._made_up = made_up
@@ -89,10 +89,11 @@ class Expressions:
     def _strategy(self, shape: Shape, sizes: Mapping[str, int], depth: int) -> SearchStrategy[str]:
         if depth > _MAX_DEPTH:
             return st.sampled_from(("None", "0", "''"))
-        if self._made_up and shape.label and shape.kind in _VAGUE:
-            known = self._known(shape, sizes, depth)
-            return st.one_of(st.just(f"fabricated({shape.label!r})"), known, known)
-        return self._known(shape, sizes, depth)
+        known = self._known(shape, sizes, depth)
+        if not shape.label or (self._made_up < 10 and shape.kind not in _VAGUE):
+            return known
+        chosen = st.just(f"fabricated({shape.label!r})")
+        return st.integers(1, 10).flatmap(lambda number: chosen if number <= self._made_up else known)
 
     def _known(self, shape: Shape, sizes: Mapping[str, int], depth: int) -> SearchStrategy[str]:
         match shape.kind:
@@ -211,7 +212,7 @@ class Expressions:
             case "contains":
                 return st.tuples(piece, piece).map(lambda pair: repr(pair[0] + literal + pair[1]))
             case "date":
-                return st.sampled_from([repr(sample) for sample in _dates(literal)])
+                return st.sampled_from([repr(sample) for sample in dates_in(literal)])
             case _:
                 return st.sampled_from([repr(sample) for sample in _matching(literal)])
 
@@ -405,7 +406,8 @@ def _tuple_text(listed: str) -> str:
     return f"tuple({listed})"
 
 
-def _dates(form: str) -> list[str]:
+def dates_in(form: str) -> list[str]:
+    """Texts in a date format, and one that is not."""
     found = []
     for table in DATE_SAMPLES:
         text = form

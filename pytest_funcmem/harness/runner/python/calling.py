@@ -16,6 +16,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from .encoding import FILENAME, Json, class_name, encode, message_of, mro_of
+from .fabrication import Fabricated
 from .loading import Loaded, leads_to
 from .world import Loop
 
@@ -28,6 +29,9 @@ def bound(loaded: Loaded, receiver: Any, has_receiver: bool) -> Callable[..., An
     if isinstance(raw, staticmethod):
         return raw.__func__
     if isinstance(raw, classmethod):
+        if isinstance(receiver, Fabricated):
+            unbound: Any = raw.__func__
+            return functools.partial(unbound, receiver)
         owner = receiver if isinstance(receiver, type) else type(receiver)
         return raw.__get__(None, owner if has_receiver else loaded.owner)
     if isinstance(raw, property):

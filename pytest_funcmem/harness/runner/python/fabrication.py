@@ -25,11 +25,13 @@ from .encoding import Json, encode, mro_of, writable
 from .world import encode_argument, world
 
 MAX_ASKED = 400  # questions that are reported for one state
-MAX_QUESTIONS = 20_000  # questions after which a run counts as endless
+MAX_QUESTIONS = 4_000  # questions after which a run counts as endless
 PATIENCE = 20  # truthy answers of one object after which it turns false, so that loops end
 SHORT_ARGUMENTS = 40
 LONG_PATH = 160
+SHOWN_PATH = 45
 _NUMBERS = (2, 1, 3, 0, 5, 10, 7, 100)
+_DOTTED = re.compile(r"\w+(\.\w+)+")
 _EXCEPTION_NAME = re.compile(r"(Error|Exception|Warning|Interrupt|NotFound|DoesNotExist|Timeout|Failure)$")
 
 
@@ -54,6 +56,7 @@ class Fabrication:
         self.inherited: set[str] = set()
         self.made_modules: list[str] = []
         self.classes: dict[str, type[Any]] = {}
+        self.preloaded: list[Any] = []
         self.loading = False
         self.codes: dict[int, int] = {}
         self.begin(0, {}, {})
@@ -64,7 +67,19 @@ class Fabrication:
         self.answers = answers
         self.space = space
         self.given: dict[str, Any] = {}
+        self.current = ""
         self.forget()
+        for made in self.preloaded:
+            object.__getattribute__(made, "_fabricated_made").clear()
+
+    def rebind(self) -> None:
+        """Give the globals that were made up while loading the values that the state says."""
+        modules = [vars(sys.modules[name]) for name in self.made_modules if name in sys.modules]
+        for names in (self.space, *modules) if self.answers else ():
+            for name, value in list(names.items()):
+                if isinstance(value, Fabricated) and _short(value) in self.answers:
+                    with contextlib.suppress(Exception):
+                        names[name] = self.evaluate(self.answers[_short(value)])
 
     def forget(self) -> None:
         """Forget what was asked while the state was built."""
@@ -113,12 +128,22 @@ class Fabrication:
         if full in self.given:
             found = self.given[full]
         else:
+            self.current = full
             text = next((self.answers[key] for key in (full, *shorts) if key in self.answers), None)
-            found = make(full, shorts[0]) if text is None else self.evaluate(text)
+            found = self.unanswered(full, shorts[0]) if text is None else self.evaluate(text)
             self.given[full] = found
         if isinstance(found, Raising):
             raise found.error
         return found
+
+    def unanswered(self, full: str, short: str) -> Any:
+        """What stands at a path that the state says nothing of."""
+        module, _, name = short.rpartition(".")
+        if short in self.exceptions:
+            return self.class_for(short, module, name, Exception)
+        if full == short and short.partition(".")[0] in self.modules and _DOTTED.fullmatch(short):
+            return self.named(short, module, name)
+        return make(full, short)
 
     def named(self, path: str, module: str, name: str) -> Any:
         """What stands for a missing name of a module: an exception type, a class, or an object."""
@@ -189,9 +214,11 @@ def _text_of(value: Any) -> str:
 
 def make(full: str, short: str) -> Any:
     """A fabricated object; its class bears its path as a name, so that error messages tell which it was."""
-    kind = type(writable(short), (Fabricated,), {"__slots__": (), "__module__": "fabricated"})
+    # Messages of built-in functions cut names at fifty characters.
+    name = writable(short if len(short) <= SHOWN_PATH else "…" + short[1 - SHOWN_PATH :])
+    kind = type(name, (Fabricated,), {"__slots__": (), "__module__": "fabricated"})
     made: Any = object.__new__(kind)
-    for name, value in (
+    for item, value in (
         ("full", full),
         ("short", short),
         ("set", {}),
@@ -199,7 +226,9 @@ def make(full: str, short: str) -> Any:
         ("class", None),
         ("next", 0),
     ):
-        object.__setattr__(made, "_fabricated_" + name, value)
+        object.__setattr__(made, "_fabricated_" + item, value)
+    if fabrication.loading:
+        fabrication.preloaded.append(made)
     return made
 
 
@@ -381,13 +410,16 @@ class Fabricated:
         if wanted is None:
             fabrication.note(self, "iterate")
             wanted = _length(self)
-        return iter([self._fabricated_item(number) for number in range(wanted)])
+            return iter([self._fabricated_item(number) for number in range(wanted)])
+        return iter([self._fabricated_item(number, str(number)) for number in range(wanted)])
 
-    def _fabricated_item(self, number: int) -> Any:
+    def _fabricated_item(self, number: int, shown: str = "") -> Any:
         given = _set_of(self)
         if f"[{number}]" in given:
             return given[f"[{number}]"]
-        short = f"{_short(self)}[]"
+        short = f"{_short(self)}[{shown}]"
+        if _short(self).endswith(".keys()"):
+            return f"key{number + 1}"  # ``**`` takes nothing but texts
         return fabrication.value(_bounded(f"{_full(self)}[{number}]", short), short)
 
     def __next__(self) -> Any:
@@ -441,6 +473,12 @@ class Fabricated:
     __le__ = _compared("<=", lambda a, b: a <= b)
     __gt__ = _compared(">", lambda a, b: a > b)
     __ge__ = _compared(">=", lambda a, b: a >= b)
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
 
     def __int__(self) -> int:
         fabrication.note(self, "number", "int")
@@ -619,6 +657,33 @@ def _is_definition(value: Any) -> bool:
     return isinstance(value, (types.FunctionType, type, staticmethod, classmethod, property))
 
 
+def note_failure(error: BaseException) -> None:
+    """Note where the function under test failed, and the keys that a made-up key could have been."""
+    trace = error.__traceback__
+    failed, last = None, None
+    local: dict[str, Any] = {}
+    while trace is not None:
+        last = trace.tb_frame
+        if id(last.f_code) in fabrication.codes:
+            failed, local = trace.tb_lineno - fabrication.codes[id(last.f_code)], last.f_locals
+        trace = trace.tb_next
+    if failed is not None:
+        fabrication.asked.setdefault(("", "error", "", failed))
+        for name, value in list(local.items())[:60]:
+            if isinstance(value, Fabricated):
+                fabrication.asked.setdefault((_short(value), "local", name, failed))
+    if not isinstance(error, KeyError) or last is None or not error.args:
+        return
+    key = error.args[0]
+    path = _short(key) if isinstance(key, Fabricated) else ""
+    names = set(last.f_code.co_names)
+    values = [*last.f_locals.values(), *(last.f_globals[name] for name in last.f_globals if name in names)]
+    for value in values:
+        if type(value) is dict:
+            for known in [item for item in value if type(item) in (str, int)][:12]:
+                fabrication.asked.setdefault((path, "key", repr(known), failed if failed is not None else -1))
+
+
 def _unpacked(frame: types.FrameType) -> int | None:
     """How many values the caller unpacks an iterable into; None if it does something else with it."""
     import opcode
@@ -686,7 +751,13 @@ def raising(error: BaseException) -> Raising:
     return Raising(error)
 
 
+def either(*values: Any) -> Any:
+    """An answer that is one value here and another there: which one, the full path decides."""
+    return values[fabrication.chance(fabrication.current, "either", len(values))]
+
+
 HELPERS: dict[str, Any] = {
+    "either": either,
     "fabricated": fabricated,
     "fabricated_name": fabricated_name,
     "raising": raising,

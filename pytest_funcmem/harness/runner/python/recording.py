@@ -16,7 +16,7 @@ from typing import Any
 
 from .calling import Taken, bound, describe, take
 from .encoding import FILENAME, MODULE, Json, encode, encode_bytes, encode_text, neutral, writable
-from .fabrication import HELPERS, MAX_QUESTIONS, fabrication
+from .fabrication import HELPERS, MAX_QUESTIONS, fabrication, note_failure
 from .loading import Loaded
 from .world import world
 
@@ -346,6 +346,7 @@ def run_state(
     fabrication.codes = {id(code): loaded.line for code in codes}
     try:
         _lay_files(state["files"])
+        fabrication.rebind()
         helped = [name for name in HELPERS if name not in loaded.space]
         loaded.space.update({name: HELPERS[name] for name in helped})
         for statement in state["setup"]:
@@ -386,6 +387,7 @@ def run_state(
     except BaseException as error:
         sys.setrecursionlimit(depth)
         record["exception"] = describe(error, loaded, identities)
+        note_failure(error)
     sys.setrecursionlimit(depth)
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
