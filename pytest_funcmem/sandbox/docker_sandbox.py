@@ -128,6 +128,7 @@ class DockerSandbox(WarmSandbox):
         try:
             version = self._client.version()
             info = self._client.info()
+            self._check_runtime(info.get("Runtimes") or {})
             reap_orphans(self._client)
             self._image = self._find_image()
             self._toolchain = toolchain_versions(self._client, self._image)
@@ -147,6 +148,15 @@ class DockerSandbox(WarmSandbox):
             "cgroup": info.get("CgroupVersion") or "1",
             "seccomp": seccomp_digest(),
         }
+
+    def _check_runtime(self, known: Mapping[str, Any]) -> None:
+        if self._runtime is not None and self._runtime not in known:
+            raise SandboxUnavailableError(
+                f"The Docker engine has no runtime {self._runtime!r}.",
+                where="--funcmem-runtime",
+                expected="one of " + ", ".join(sorted(known)),
+                remedy="name it in the engine's daemon.json under 'runtimes', and restart the engine",
+            )
 
     def _find_image(self) -> str:
         if self._wanted_image is None:

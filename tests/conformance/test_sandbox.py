@@ -303,6 +303,15 @@ def test_program_that_does_not_load(name: str, tmp_path: Path) -> None:
         open_sandbox(name, programs={"broken": broken}, workers=1)
 
 
+@pytest.mark.docker
+def test_runtime_of_the_engine() -> None:
+    with open_or_skip("docker", workers=1, runtime="runc") as sandbox:
+        assert sandbox.identity()["runtime"] == "runc"
+        assert_next_is_honest(sandbox)
+    with pytest.raises(SandboxUnavailableError, match="no runtime 'nowhere'"):
+        open_or_skip("docker", workers=1, runtime="nowhere")
+
+
 def test_task_that_cannot_be_set_up_is_no_outcome(fresh: WarmSandbox) -> None:
     task = SandboxTask(command=("true",), files={"a": b"", "a/b": b"under a file"})
     with pytest.raises(SandboxError, match="not set up"):
