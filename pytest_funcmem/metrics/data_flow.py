@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_funcmem.metrics.flat_tree import FlatTree
 from pytest_funcmem.metrics.flow_rules import Branch, Flow, FlowRules, Loop
@@ -34,12 +34,11 @@ class TooMuchFlowError(Exception):
     """A text would need more steps or levels than the limits allow."""
 
 
-@dataclass(slots=True)
-class _Edge:
+class _Edge(NamedTuple):
     token: int
     relation: str
-    names: list[str]
-    sources: list[int]
+    names: tuple[str, ...]
+    sources: tuple[int, ...]
 
 
 State = dict[str, tuple[int, ...]]
@@ -104,7 +103,8 @@ class _Walk:
             ):
                 node += 1
                 continue
-            name = tree.text(node)
+            # The kind of a node without a name is its text.
+            name = tree.text(node) if tree.named[node] else ""
             if name and name != kind:
                 tokens.append(node)
                 names[node] = name
@@ -196,12 +196,12 @@ class _Walk:
         name = self.names[token]
         known = self.state.get(name)
         if known is not None:
-            self._spend(len(known))
-            self.edges.append(_Edge(token, "comesFrom", [name], list(known)))
+            self._work += len(known)
+            self.edges.append(_Edge(token, "comesFrom", (name,), known))
             return
         if self.tree.kinds[token] == "identifier":
             self.state[name] = (token,)
-        self.edges.append(_Edge(token, "comesFrom", [], []))
+        self.edges.append(_Edge(token, "comesFrom", (), ()))
 
     def _move(self, node: int, kind: str) -> None:
         self._depth += 1
@@ -226,7 +226,7 @@ class _Walk:
         if not right:
             if flow.without_source == "defines":
                 for token in self._variables(left):
-                    self.edges.append(_Edge(token, "comesFrom", [], []))
+                    self.edges.append(_Edge(token, "comesFrom", (), ()))
                     self.state[self.names[token]] = (token,)
             return
         pairs = list(self._pairs(left, right, flow))
@@ -258,13 +258,13 @@ class _Walk:
         self, targets: Sequence[int], sources: Sequence[int], relation: str, *, together: bool
     ) -> None:
         self._spend(len(targets) * (len(sources) + 1))
-        names = [self.names[source] for source in sources]
+        names = tuple([self.names[source] for source in sources])
         for target in targets:
             if together:
-                self.edges.append(_Edge(target, relation, list(names), list(sources)))
+                self.edges.append(_Edge(target, relation, names, tuple(sources)))
             else:
                 self.edges.extend(
-                    _Edge(target, relation, [name], [source])
+                    _Edge(target, relation, (name,), (source,))
                     for name, source in zip(names, sources, strict=True)
                 )
             self.state[self.names[target]] = (target,)
@@ -332,18 +332,20 @@ class _Walk:
 def _merged_turns(edges: list[_Edge]) -> list[_Edge]:
     """The two turns of a loop as one: edges of one token and one relation joined."""
     merged: dict[tuple[int, str], _Edge] = {}
-    repeated: dict[tuple[int, str], bool] = {}
+    repeated: dict[tuple[int, str], None] = {}
     for edge in edges:
-        key = (edge.token, edge.relation)
-        if key not in merged:
+        key = edge[:2]
+        known = merged.get(key)
+        if known is None:
             merged[key] = edge
             continue
-        merged[key].names += edge.names
-        merged[key].sources += edge.sources
-        repeated[key] = True
+        repeated[key] = None
+        if known.names != edge.names or known.sources != edge.sources:
+            merged[key] = _Edge(*key, known.names + edge.names, known.sources + edge.sources)
     for key in repeated:
-        merged[key].names = list(dict.fromkeys(merged[key].names))
-        merged[key].sources = sorted(set(merged[key].sources))
+        known = merged[key]
+        names, sources = dict.fromkeys(known.names), dict.fromkeys(known.sources)
+        merged[key] = _Edge(*key, tuple(names), tuple(sources))
     return list(merged.values())
 
 
@@ -355,27 +357,28 @@ def _merged(edges: list[_Edge]) -> list[_Edge]:
             used.add(edge.token)
             used.update(edge.sources)
     merged: dict[int, _Edge] = {}
-    for edge in sorted((edge for edge in edges if edge.token in used), key=lambda edge: edge.token):
+    for edge in edges:
+        if edge.token not in used:
+            continue
         known = merged.get(edge.token)
         if known is None:
-            merged[edge.token] = _Edge(edge.token, edge.relation, list(edge.names), [])
+            merged[edge.token] = edge
         else:
-            known.names = list(dict.fromkeys(known.names + edge.names))
-    return list(merged.values())
+            names = dict.fromkeys(known.names + edge.names)
+            merged[edge.token] = _Edge(edge.token, known.relation, tuple(names), ())
+    return [merged[token] for token in sorted(merged)]
 
 
 def _numbered(edges: Sequence[_Edge], names: dict[int, str], constants: set[int]) -> list[DataFlow]:
     """Edges with variables numbered in the order of their first use, so that renaming changes nothing."""
-    literal = {names[token] for token in constants}
-    numbers: dict[str, str] = {}
-
-    def number(name: str) -> str:
-        if name in literal:
-            return "constant " + name.strip("\"'`")  # which quotes it has is no part of its value
-        return numbers.setdefault(name, f"var_{len(numbers)}")
-
+    # A constant is its text, whichever quotes it has.
+    numbers = {name: "constant " + name.strip("\"'`") for name in {names[token]: None for token in constants}}
+    fresh = len(numbers)
     flows = []
-    for edge in edges:
-        sources = tuple([number(name) for name in edge.names])
-        flows.append((number(names[edge.token]), edge.relation, sources))
+    for token, relation, sources, _ in edges:
+        target = names[token]
+        for name in (*sources, target):
+            if name not in numbers:
+                numbers[name] = f"var_{len(numbers) - fresh}"
+        flows.append((numbers[target], relation, tuple([numbers[name] for name in sources])))
     return flows

@@ -12,6 +12,8 @@ import importlib.metadata
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from tree_sitter import Node
+
 from pytest_funcmem.core.records import Language
 from pytest_funcmem.languages.trees import SyntaxTree
 
@@ -26,14 +28,13 @@ class FlatTree:
     """One parsed text. The lists have an item for each node, in preorder.
 
     Attributes:
-        source: The text as bytes, to which ``starts`` and ``ends`` refer.
+        source: The text as bytes, in which the parser counts.
         kinds: Node types of the grammar.
         fields: Field by which the parent holds the node, or None.
         named: Whether the node stands in the tree's S-expression: a named node, or a token that the parser
             made up where the text lacks it.
         children: Numbers of the children.
-        starts: First byte.
-        ends: Byte after the last.
+        nodes: The parser's own nodes, which know where they stand.
         afters: Number of the first node after the subtree: a subtree's nodes are a range of numbers.
         characters: The text itself where each of its characters is one byte, else None.
         has_error: Whether the text does not parse as a whole.
@@ -48,15 +49,15 @@ class FlatTree:
     fields: list[str | None] = field(default_factory=list)
     named: list[bool] = field(default_factory=list)
     children: list[list[int]] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
     afters: list[int] = field(default_factory=list)
 
     def text(self, node: int) -> str:
         """Text of a node."""
+        start, end = self.nodes[node].byte_range
         if self.characters is not None:
-            return self.characters[self.starts[node] : self.ends[node]]
-        return self.source[self.starts[node] : self.ends[node]].decode("utf-8", "replace")
+            return self.characters[start:end]
+        return self.source[start:end].decode("utf-8", "replace")
 
 
 _NONE: list[int] = []  # the children of every leaf: most nodes are leaves
@@ -84,7 +85,7 @@ def flatten(language: Language, text: str) -> FlatTree:
         is_cut=is_cut,
     )
     kinds, fields, named, children = tree.kinds, tree.fields, tree.named, tree.children
-    starts, ends, afters = tree.starts, tree.ends, tree.afters
+    nodes, afters = tree.nodes, tree.afters
     known: dict[int, tuple[str, bool]] = {}  # asking a node for its kind costs more than looking it up
     cursor = root.walk()
     path: list[int] = []
@@ -102,9 +103,7 @@ def flatten(language: Language, text: str) -> FlatTree:
         named.append(kind[1] or (has_error and node.is_missing))
         fields.append(cursor.field_name)
         children.append(_NONE)
-        start, end = node.byte_range
-        starts.append(start)
-        ends.append(end)
+        nodes.append(node)
         afters.append(number + 1)
         if cursor.goto_first_child():
             path.append(number)
