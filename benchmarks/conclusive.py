@@ -3,7 +3,8 @@
     python benchmarks/conclusive.py DATASET [--language L] [--limit N] [--budget S] [--seed N] [--workers N]
 
 Functions are drawn by seed where a limit is given. Seconds are those of one function on one worker, waiting
-for the sandbox included. The table is for people; the last line is JSON.
+for the sandbox included. The error rates need libcst (``pip install libcst``). The table is for people; the
+last line is JSON.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.options import Settings
@@ -30,6 +32,9 @@ from pytest_funcmem.harness.execution import PROGRAMS
 from pytest_funcmem.sandbox.choice import open_sandbox
 from pytest_funcmem.store.codec import encode
 from pytest_funcmem.verdict.rates import rate
+
+if TYPE_CHECKING:
+    from conclusive_errors import Errors
 
 BUILDER = "local/python"
 
@@ -91,6 +96,41 @@ def build_all(
         builder.close()
 
 
+def measure_errors(built: Sequence[Built], sandbox: Sandbox, settings: Settings, workers: int) -> Errors:
+    """Score rewritings, strangers, siblings, stubs and mutants on every harness."""
+    from conclusive_errors import Errors, measure
+
+    others = [item.function for item in built]
+
+    def one(item: Built) -> Errors:
+        if not isinstance(item.harness, Harness):
+            return Errors()
+        return measure(
+            item.function, item.harness, others, sandbox, seed=settings.seed, tau=settings.tau_func
+        )
+
+    errors = Errors()
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for found in pool.map(one, built):
+            errors.add(found)
+    return errors
+
+
+def error_rates(errors: Errors, tau: float) -> tuple[dict[str, object], list[str]]:
+    """The rates for the last line, and the same for people, with intervals."""
+    figures: dict[str, object] = {}
+    lines = []
+    for kind in errors.scores:
+        flagged, total = errors.flagged(kind, tau)
+        figures[f"{kind}_flagged"] = [flagged, total]
+        found = rate(flagged, total)
+        share = "none" if found.value is None else f"{found.value:.1%} ({found.low:.1%} to {found.high:.1%})"
+        lines.append(f"{kind} at {tau:g} or more: {flagged} of {total}, {share}")
+    if errors.bleu:
+        figures["equivalent_bleu_median"] = round(statistics.median(errors.bleu), 4)
+    return figures, [*lines, *sorted(errors.worst)]
+
+
 def peak_mb() -> float:
     """Largest resident size of any process of this benchmark so far, sandboxed ones included."""
     import resource
@@ -148,6 +188,7 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=Settings().budget, help="seconds a function")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--no-errors", action="store_true", help="measure no error rates")
     parser.add_argument("--details", type=Path, help="file for one JSON object a function")
     options = parser.parse_args()
     settings = Settings(budget=options.budget, seed=options.seed)
@@ -159,12 +200,17 @@ def main() -> None:
         raise SystemExit(f"no function in {options.language} in {options.dataset}")
     with open_sandbox("auto", programs=PROGRAMS, workers=options.workers) as sandbox:
         built = build_all(functions, sandbox, settings, options.workers)
+        rates: dict[str, object] = {}
+        if not options.no_errors and options.language == "python":
+            errors = measure_errors(built, sandbox, settings, options.workers)
+            rates, lines = error_rates(errors, settings.tau_func)
+            print("\n".join(lines))
     if options.details is not None:
         with options.details.open("w", encoding="utf-8") as file:
             for item in built:
                 line = {"key": item.function.key, "seconds": item.seconds, "harness": encode(item.harness)}
                 file.write(json.dumps(line) + "\n")
-    figures = {"language": options.language, **summary(built)}
+    figures = {"language": options.language, **summary(built), **rates}
     figures["harnesses_sha256"] = digest([encode(item.harness) for item in built])
     print(table(figures))
     print(json.dumps(figures))
