@@ -32,6 +32,14 @@ def shared_dir() -> Path:
 
 
 @pytest.fixture(scope="session")
+def docker_engine() -> None:
+    """A Docker engine that answers."""
+    from pytest_funcmem.sandbox.docker_sandbox import docker_answers
+
+    require(docker_answers() is None, "a running Docker engine")
+
+
+@pytest.fixture(scope="session")
 def pair_dir() -> Path:
     """The trained pair of the demo: ``target``, ``reference`` and ``sources``; made once and kept."""
     place = Path(os.environ.get("FUNCMEM_PAIR") or ROOT / ".cache" / "demo" / "pair")

@@ -296,6 +296,13 @@ OPTIONS: tuple[Option, ...] = (
         help="Docker image to run Python in, instead of the one this package builds.",
     ),
     Option(
+        name="runtime",
+        kind="text",
+        default=None,
+        metavar="RUNTIME",
+        help="Container runtime that Docker uses, such as runsc (gVisor) or kata; its default otherwise.",
+    ),
+    Option(
         name="server-timeout",
         kind="float",
         default=300.0,
@@ -339,6 +346,7 @@ class Settings:
     budget: float = 60.0
     workers: int = 0
     image: str | None = None
+    runtime: str | None = None
     server_timeout: float = 300.0
 
 

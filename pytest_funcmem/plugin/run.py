@@ -184,6 +184,7 @@ class AuditRun:
             programs=PROGRAMS,
             workers=settings.workers,
             image=settings.image,
+            runtime=settings.runtime,
             progress=self.progress.say,
         )
         for notice in sandbox.notices:

@@ -213,3 +213,10 @@ def test_collecting_loads_no_model(scene) -> None:
         [sys.executable, "-c", code], cwd=scene.pytester.path, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "LOADED 0 False False False", done.stdout
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("docker_engine")
+def test_runtime_that_the_engine_lacks(scene) -> None:
+    result = scene.run("--funcmem-sandbox=docker", "--funcmem-runtime=nosuchruntime")
+    usage_error(result, "*nosuchruntime*", "*remedy:*")
