@@ -26,12 +26,12 @@ SCALE = 5
 """Costs are whole fifths, which keeps sums exact."""
 DELETE, INSERT, RENAME = 5, 4, 5
 
-NODE_LIMIT = 3_000
+NODE_LIMIT = 4_000
 """Nodes of each tree that are compared."""
-NUMBERS_LIMIT = 100_000_000
+NUMBERS_LIMIT = 150_000_000
 """Numbers that one comparison may compute: a few seconds."""
 NUMBERS_HELD = 40_000_000
-"""Numbers that one comparison may hold at a time: 320 MB."""
+"""Numbers that one comparison may hold at a time: 320 MB at most."""
 
 
 class Tsed:
