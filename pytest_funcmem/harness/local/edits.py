@@ -34,8 +34,7 @@ def slots_of(analysis: Analysis, state: InputState) -> dict[str, list[Slot]]:
     for place, (name, _) in enumerate(state.keywords):
         found.setdefault(name, []).append(("keyword", place))
     if analysis.receiver is not None and state.receiver is not None:
-        assigned: list[Slot] = [("setup", place) for place in range(1, len(state.setup))]
-        found[analysis.receiver] = assigned or [("receiver", 0)]
+        found[analysis.receiver] = [("receiver", 0)]
     return found
 
 

@@ -188,7 +188,12 @@ class Search:
         self._styles = _STYLES
         idle = 0
         for number in range(settings.rounds):
-            if self._stuck() or idle == _PATIENCE or (not self._missed() and self._enough()):
+            valid = any(not trial.problem for trial in self._trials)
+            if (
+                self._stuck()
+                or idle == (_PATIENCE if valid else 2 * _PATIENCE)
+                or (not self._missed() and self._enough())
+            ):
                 break
             before = self._progress()
             self._try(self._guided(number))
@@ -388,10 +393,26 @@ class Search:
             return replace(state, seed=generator.randrange(1000))
         slot = generator.choice(slots[generator.choice(names)])
         if wish is not None and wish.kinds and slot[0] != "receiver" and generator.random() < 0.6:
-            return with_slot(state, slot, generator.choice(wish.kinds))
+            kind = generator.choice(wish.kinds)
+            return with_slot(state, slot, self._record(generator) if kind[0] == "{" else kind)
         constants = constants or (wish.constants if wish is not None else ()) or self._constants
         changed = change(state, slot, constants, generator)
         return changed if size_of(changed) <= _MAX_STATE_TEXT else state
+
+    def _without_helper(self, state: InputState, trial: Trial, generator: random.Random) -> InputState | None:
+        """The state with a helper of the file made up, where that cannot live; None where none failed."""
+        names = [question.operand for question in trial.questions if question.kind == "helper"]
+        analysis = self._plan.analysis
+        if not names or names[0] == analysis.node.name or len(state.setup) > 3:
+            return None
+        name, owner = names[0], analysis.owner
+        if isinstance(analysis.definitions.get(name), ast.FunctionDef | ast.AsyncFunctionDef):
+            statement = f"{name} = fabricated({name!r})"
+        elif owner is not None and any(getattr(item, "name", "") == name for item in owner.body):
+            statement = f"{class_path(analysis)}.{name} = fabricated({'self.' + name!r})"
+        else:
+            return None
+        return None if statement in state.setup else replace(state, setup=(*state.setup, statement))
 
     def _spoilt(self, state: InputState, wish: Wish, generator: random.Random) -> InputState:
         """A state with a value on which the guarded code may fail."""
@@ -405,6 +426,13 @@ class Search:
         if choice < len(keys):
             return answered(state, keys[choice], value)
         return with_slot(state, slots[choice - len(keys)], value)
+
+    def _record(self, generator: random.Random) -> str:
+        """Source of a dictionary with keys that the file knows."""
+        keys = [text for text in self._plan.pool.strings if len(text) < 30] or ["'a'", "'b'"]
+        chosen = generator.sample(keys, min(len(keys), generator.choice((1, 1, 2, 3))))
+        values = ("'x'", "3", "['a', 'b']", "{'a': 1}", "None", f"[{{{keys[0]}: 'y'}}]", "''")
+        return "{" + ", ".join(f"{key}: {generator.choice(values)}" for key in chosen) + "}"
 
     def _local(self, trial: Trial, generator: random.Random) -> str | None:
         """A made-up value that a local variable on the failing line holds."""
@@ -430,6 +458,10 @@ class Search:
                     state = answered(state, question.path, question.operand)
                 else:
                     state = self._edited(state, None, generator, constants=[item.operand for item in keys])
+                continue
+            replaced = self._without_helper(state, trial, generator)
+            if replaced is not None and generator.random() < 0.4:
+                state = replaced
                 continue
             path = suspect(trial.problem, state, trial.questions) or self._local(trial, generator)
             if path is not None and generator.random() < 0.8:

@@ -54,6 +54,7 @@ class StatePlan:
         reads_stdin: Whether the function reads standard input.
         variables: Environment variables that the file reads.
         reads_files: Whether the function, as far as its text tells, looks at files that may be there.
+        reads_arguments: Whether the function reads the arguments of the program.
         related: Whether values of one part have to turn up in another for all to be seen.
         draws: Whether the file has sources of randomness, so that the seed of a state counts.
     """
@@ -69,6 +70,7 @@ class StatePlan:
     related: bool
     variables: tuple[str, ...]
     reads_files: bool
+    reads_arguments: bool
 
     @classmethod
     def of(cls, analysis: Analysis, pool: LiteralPool) -> StatePlan:
@@ -104,6 +106,7 @@ class StatePlan:
             ),
             related=uses.related,
             reads_files=_FILE_USES.search(analysis.source.code) is not None,
+            reads_arguments="parse_args" in analysis.source.code or "sys.argv" in analysis.source.code,
             variables=tuple(dict.fromkeys(_VARIABLES.findall(analysis.source.text)))[:8],
             draws=_RANDOM_SOURCES.search(analysis.source.text) is not None,
         )
@@ -111,7 +114,8 @@ class StatePlan:
     @property
     def is_empty(self) -> bool:
         """Whether nothing but the seed could differ between states."""
-        return not self.shapes and self.receivers == ("none",) and not self.reads_stdin
+        plain = not self.shapes and self.receivers == ("none",)
+        return plain and not self.reads_stdin and not self.reads_arguments
 
     def strategy(self, mode: ReceiverMode, style: Style = "typed") -> SearchStrategy[InputState]:
         """Strategy of whole states, with the receiver and the arguments made in one way."""
@@ -175,7 +179,13 @@ def _states(plan: StatePlan, mode: ReceiverMode, style: Style) -> SearchStrategy
             known = [ast.literal_eval(text) for text in plan.pool.strings]
             lines = draw(st.lists(st.sampled_from((*_STDIN_LINES, *known)), min_size=1, max_size=8))
             stdin = "".join(f"{line}\n" for line in lines)
+        setup: tuple[str, ...] = ()
+        if plan.reads_arguments:
+            options = [text for text in plan.pool.strings if text.strip("'")[:1] == "-"]
+            words = st.sampled_from((*options, *options, "'data.txt'", "'3'", "'word'", "'other.csv'"))
+            setup = (f"__import__('sys').argv[1:] = [{', '.join(draw(st.lists(words, max_size=4)))}]",)
         return InputState(
+            setup=setup,
             receiver=receiver,
             arguments=tuple(arguments),
             keywords=tuple(keywords),

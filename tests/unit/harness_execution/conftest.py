@@ -37,7 +37,12 @@ def run_states(runner_sandbox: Sandbox) -> RunStates:
                 line = next(n for n in range(line, len(lines)) if lines[n].strip().startswith(starts))
             line += 1
         program = Program(
-            text=text, qualname=qualname, line=line, language="python", prelude=options.pop("prelude", "")
+            text=text,
+            qualname=qualname,
+            line=line,
+            language="python",
+            prelude=options.pop("prelude", ""),
+            mocks=options.pop("mocks", ()),
         )
         options.setdefault("coverage", False)
         options.setdefault("state_timeout_s", 5.0)

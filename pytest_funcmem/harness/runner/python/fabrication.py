@@ -31,6 +31,7 @@ SHORT_ARGUMENTS = 40
 LONG_PATH = 160
 SHOWN_PATH = 45
 _NUMBERS = (2, 1, 3, 0, 5, 10, 7, 100)
+_CLASS_ATTRIBUTES = ("__bases__", "__mro__", "__subclasses__", "__table__", "__tablename__", "__fields__")
 _DOTTED = re.compile(r"\w+(\.\w+)+")
 _EXCEPTION_NAME = re.compile(r"(Error|Exception|Warning|Interrupt|NotFound|DoesNotExist|Timeout|Failure)$")
 
@@ -306,6 +307,9 @@ def _equal(value: Any, other: Any) -> bool:
 def _compared(symbol: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         text = _text_of(other)
+        if _is_looked_into(sys._getframe(1)):
+            short = f"({_short(self)} {symbol} …)"
+            return fabrication.value(_bounded(f"({_full(self)} {symbol} {text})", short), short)
         fabrication.note(self, "order", f"{symbol} {text}")
         decided = fabrication.decided(f"{_short(self)} {symbol} {text}")
         if decided is not None:
@@ -357,7 +361,10 @@ class Fabricated:
 
     def __getattr__(self, name: str) -> Any:
         if name[:2] == "__" and name[-2:] == "__":
-            raise AttributeError(name)
+            if name in ("__name__", "__qualname__"):
+                return re.sub(r"\W+", "_", _short(self).rpartition(".")[2]).strip("_") or "made_up"
+            if name not in _CLASS_ATTRIBUTES:
+                raise AttributeError(name)
         given = _set_of(self)
         if name in given:
             return given[name]
@@ -376,8 +383,10 @@ class Fabricated:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Answer, or decorate."""
-        if fabrication.loading and len(args) == 1 and not kwargs and _is_definition(args[0]):
-            return args[0]  # it decorates
+        if len(args) == 1 and not kwargs and _is_definition(args[0]):
+            plain = isinstance(args[0], types.FunctionType) and args[0].__name__ != "<lambda>"
+            if fabrication.loading or (plain and _short(self).endswith(")")):
+                return args[0]  # it decorates
         if _short(self).endswith("with_metaclass") and len(args) > 1:
             return args[-1]
         return _called(_full(self), _short(self), args, kwargs)
@@ -635,6 +644,13 @@ class FabricatedClass(abc.ABCMeta):
             return known is cls if known is not None else _is_instance(instance, cls.__qualname__)
         return cls in mro_of(type(instance))
 
+    def __subclasscheck__(cls, kind: Any) -> bool:
+        if not isinstance(kind, Fabricated):
+            return super().__subclasscheck__(kind)
+        fabrication.note(kind, "instance", cls.__qualname__)
+        decided = fabrication.decided(f"isinstance({_short(kind)}, {cls.__qualname__})")
+        return fabrication.chance(_full(kind), "subclass", 2) == 0 if decided is None else bool(decided)
+
     def __iter__(cls) -> Iterator[Any]:
         return iter(cls.__getattr__("members"))
 
@@ -661,12 +677,18 @@ def note_failure(error: BaseException) -> None:
     """Note where the function under test failed, and the keys that a made-up key could have been."""
     trace = error.__traceback__
     failed, last = None, None
+    helper: types.CodeType | None = None
     local: dict[str, Any] = {}
     while trace is not None:
         last = trace.tb_frame
         if id(last.f_code) in fabrication.codes:
+            helper = None
             failed, local = trace.tb_lineno - fabrication.codes[id(last.f_code)], last.f_locals
+        elif failed is not None and helper is None:
+            helper = last.f_code
         trace = trace.tb_next
+    if failed is not None and helper is not None:
+        fabrication.asked.setdefault(("", "helper", helper.co_name, failed))
     if failed is not None:
         fabrication.asked.setdefault(("", "error", "", failed))
         for name, value in list(local.items())[:60]:
@@ -682,6 +704,20 @@ def note_failure(error: BaseException) -> None:
         if type(value) is dict:
             for known in [item for item in value if type(item) in (str, int)][:12]:
                 fabrication.asked.setdefault((path, "key", repr(known), failed if failed is not None else -1))
+
+
+def _is_looked_into(frame: types.FrameType) -> bool:
+    """Whether the caller asks an attribute of what a comparison gives, as code for arrays does."""
+    import opcode
+
+    code = frame.f_code.co_code
+    place = frame.f_lasti
+    if not 0 <= place < len(code) or opcode.opname[code[place]] != "COMPARE_OP":
+        return False
+    place += 2
+    while place < len(code) and opcode.opname[code[place]] == "CACHE":
+        place += 2
+    return place < len(code) and opcode.opname[code[place]] in ("LOAD_ATTR", "LOAD_METHOD")
 
 
 def _unpacked(frame: types.FrameType) -> int | None:
