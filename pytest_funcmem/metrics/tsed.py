@@ -28,7 +28,7 @@ DELETE, INSERT, RENAME = 5, 4, 5
 
 NODE_LIMIT = 4_000
 """Nodes of each tree that are compared."""
-NUMBERS_LIMIT = 250_000_000
+NUMBERS_LIMIT = 150_000_000
 """Numbers that one comparison may compute: a few seconds."""
 NUMBERS_HELD = 80_000_000
 """Numbers that one comparison may hold at a time: 320 MB, and twice that where they need 64 bits."""
