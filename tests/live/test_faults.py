@@ -500,7 +500,8 @@ def test_disk_full_in_the_store(
     assert "No space left on device" in output
     assert "free space there, or name another directory with --funcmem-store" in output
     filler.unlink()
-    assert bench.run(sandbox, "--funcmem-report=json:again.jsonl", store=str(small_disk))[0] == 1
+    status, output = bench.run(sandbox, "--funcmem-report=json:again.jsonl", store=str(small_disk))
+    assert status == 1, output
     assert bench.report("again.jsonl") == whole.report
 
 
