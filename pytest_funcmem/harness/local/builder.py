@@ -20,7 +20,7 @@ from pytest_funcmem.harness.local.choice import choose, shortlist
 from pytest_funcmem.harness.local.literals import mine
 from pytest_funcmem.harness.local.mutants import Mutant, make_mutants
 from pytest_funcmem.harness.local.scaffolds import scaffold_for
-from pytest_funcmem.harness.local.search import Search, Trial
+from pytest_funcmem.harness.local.search import Search, Trial, made_up_parts, suffices
 from pytest_funcmem.harness.local.settings import LocalBuilderSettings
 from pytest_funcmem.harness.local.states import StatePlan
 from pytest_funcmem.harness.local.stubs import make_stubs
@@ -220,13 +220,14 @@ class _Building:
 
 
 def _real_enough(trials: Sequence[Trial], settings: LocalBuilderSettings) -> Sequence[Trial]:
-    """The states in which nothing is made up, where they reach and tell as much as all do; else all."""
+    """The states in which least is made up, where they reach and tell as much as all do.
+
+    Best is nothing at all, then what the file lacks but no argument: how an argument is asked is a matter of
+    how a function is written, of which a rewriting may change the order.
+    """
     real = [trial for trial in trials if not rests_on_mocks(trial.state, trial.questions)]
-    calm = [trial for trial in real if not trial.raises]
-    lines = {line for trial in trials for line in trial.lines}
-    if len(calm) < settings.inputs or lines - {line for trial in real for line in trial.lines}:
-        return trials
-    return real if len({trial.digest for trial in calm}) > settings.min_outputs else trials
+    given = [trial for trial in trials if not made_up_parts(trial.state)]
+    return next((kept for kept in (real, given) if suffices(kept, trials, settings)), trials)
 
 
 def _repeated(kills: dict[str, frozenset[int]], settings: LocalBuilderSettings) -> dict[str, frozenset[int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pytest_funcmem.harness.local.search import Trial, size_of
+from pytest_funcmem.harness.local.search import Trial, made_up_parts, size_of
 from pytest_funcmem.harness.validate import rests_on_mocks
 
 __all__ = ["choose", "shortlist"]
@@ -108,6 +108,7 @@ def _sort(trial: Trial) -> object:
     return trial.digest, trial.lines
 
 
-def _cost(trial: Trial) -> tuple[bool, bool, int, int]:
+def _cost(trial: Trial) -> tuple[bool, bool, int, int, int]:
     """Dearer is worse: raising, made up, long, late."""
-    return trial.raises, rests_on_mocks(trial.state, trial.questions), size_of(trial.state), trial.order
+    mocked = rests_on_mocks(trial.state, trial.questions)
+    return trial.raises, mocked, made_up_parts(trial.state), size_of(trial.state), trial.order

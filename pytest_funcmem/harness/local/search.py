@@ -40,7 +40,7 @@ from pytest_funcmem.harness.local.states import ReceiverMode, StatePlan, Style
 from pytest_funcmem.harness.outputs import output_digest, validity
 from pytest_funcmem.harness.validate import rests_on_mocks
 
-__all__ = ["Found", "Search", "Trial", "size_of"]
+__all__ = ["Found", "Search", "Trial", "made_up_parts", "size_of", "suffices"]
 
 _CHUNK = 30
 _MAX_TIMEOUTS = 3
@@ -49,6 +49,8 @@ _MAX_STATE_TEXT = 1500
 _STYLES: tuple[Style, ...] = ("typed", "mixed", "fabricated")
 _PATIENCE = 4
 _PLAIN_ROUNDS = 3
+_CONCRETE_ROUNDS = 2
+_KEPT_RECEIVER = 0.5
 _DEEPEST = 12
 _CROSSED = 0.12
 _VALID_FIRST = 0.7
@@ -133,6 +135,22 @@ def size_of(state: InputState) -> int:
     return sum(len(part) for part in parts)
 
 
+def made_up_parts(state: InputState) -> int:
+    """How many arguments of a state, its receiver included, are made up or have made-up parts."""
+    texts = (state.receiver or "", *state.arguments, *(text for _, text in state.keywords))
+    return sum("fabricated(" in text for text in texts)
+
+
+def suffices(kept: Sequence[Trial], trials: Sequence[Trial], settings: LocalBuilderSettings) -> bool:
+    """Whether some of the valid states reach what all do, and differ enough to make a harness."""
+    calm = [trial for trial in kept if not trial.raises]
+    missing = {line for trial in trials for line in trial.lines} - {
+        line for item in kept for line in item.lines
+    }
+    enough = len(calm) >= settings.inputs and len({trial.digest for trial in calm}) > settings.min_outputs
+    return enough and not missing
+
+
 class Search:
     """One search.
 
@@ -198,11 +216,44 @@ class Search:
             before = self._progress()
             self._try(self._guided(number))
             idle = idle + 1 if before == self._progress() else 0
+        for number in range(_CONCRETE_ROUNDS):
+            valid_trials = [trial for trial in self._trials if not trial.problem]
+            given = [trial for trial in valid_trials if not made_up_parts(trial.state)]
+            if self._stuck() or len(given) == len(valid_trials) or suffices(given, valid_trials, settings):
+                break
+            self._try(self._concrete(valid_trials, number))
         if self._first is None:
             self._try([InputState()])
         if self._first is None:
             raise RuntimeError("a batch of one state was not run")
         return Found(trials=tuple(self._trials), first=self._first, scaffold=self._scaffold)
+
+    def _concrete(self, valid: Sequence[Trial], number: int) -> list[InputState]:
+        """States that do the same with given arguments where valid ones have made-up ones.
+
+        How a made-up argument is asked is a matter of how a function is written; given ones judge better.
+        """
+        generator = random.Random(self._derived(f"concrete/{number}"))
+        bases = [trial for trial in valid if made_up_parts(trial.state)]
+        donors = [trial.state for trial in self._trials if not made_up_parts(trial.state)]
+        states: list[InputState] = []
+        for _ in range(self._settings.round_states if donors and bases else 0):
+            base, donor = generator.choice(bases).state, generator.choice(donors)
+            keep = base.receiver is not None and (
+                "fabricated(" not in base.receiver or generator.random() < _KEPT_RECEIVER
+            )
+            states.append(
+                replace(
+                    donor,
+                    receiver=base.receiver if keep else donor.receiver,
+                    setup=base.setup or donor.setup,
+                    answers=base.answers,
+                    seed=base.seed,
+                    files=base.files or donor.files,
+                    environment=base.environment,
+                )
+            )
+        return states
 
     def _go_on_plainly(self) -> None:
         """Where plain values do, look a little longer before anything is made up."""

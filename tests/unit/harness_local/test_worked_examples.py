@@ -17,6 +17,7 @@ CASES = {
     "02_diffuse_dust.py": ((0.0, 0.79), (0.0, 0.79)),
     "04_calculate_commission_rate.py": ((0.8, 1.0), (0.0, 0.2)),
     "05_calculate_final_price.py": ((1.0, 1.0), (0.0, 0.79)),
+    "11_get_key.py": ((1.0, 1.0), (0.0, 0.2)),
 }
 
 
