@@ -163,7 +163,7 @@ def _wish(analysis: Analysis, guard: _Guard, behind: dict[str, frozenset[str]], 
 
 
 def _kinds(analysis: Analysis, nodes: Iterable[ast.AST]) -> list[str]:
-    """Source of values of the types that ``isinstance`` is asked for."""
+    """Source of values of the types that ``isinstance`` is asked for, and of what names are compared with."""
     found: list[str] = []
     for item in [inner for node in nodes for inner in ast.walk(node)]:
         match item:
@@ -174,7 +174,19 @@ def _kinds(analysis: Analysis, nodes: Iterable[ast.AST]) -> list[str]:
                         found.append(f"stand_in({name})")
                     elif name.rsplit(".", 1)[-1] in _SAMPLES:
                         found.append(_SAMPLES[name.rsplit(".", 1)[-1]])
+            case ast.Compare(left=left, comparators=comparators):
+                for side in (left, *comparators):
+                    parts = side.elts if isinstance(side, ast.Tuple | ast.List | ast.Set) else [side]
+                    found.extend(name for part in parts if (name := _shared_name(analysis, part)))
     return found
+
+
+def _shared_name(analysis: Analysis, node: ast.expr) -> str:
+    """A dotted name that means the same all over the file, such as a member of an enumeration; else ''."""
+    name = dotted_name(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+    root = name.partition(".")[0]
+    shared = root in analysis.definitions or root in analysis.imports
+    return name if shared and all(item.name != root for item in analysis.parameters) else ""
 
 
 _SAMPLES = {

@@ -11,8 +11,6 @@ from __future__ import annotations
 import abc
 import contextlib
 import hashlib
-import importlib.abc
-import importlib.machinery
 import json
 import re
 import sys
@@ -21,6 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import encoding
+from .bytecode import is_looked_into, unpacked_into
 from .encoding import Json, encode, mro_of, writable
 from .world import encode_argument, world
 
@@ -159,7 +158,7 @@ class Fabrication:
         if path not in self.classes:
             members: dict[str, Any] = {"__module__": module, "__qualname__": name}
             if base is not None:
-                self.classes[path] = type(name, (FabricatedException, base), members)
+                self.classes[path] = FabricatedExceptionClass(name, (FabricatedException, base), members)
             else:
                 members["_fabricated_path"] = path
                 members.update(
@@ -307,7 +306,7 @@ def _equal(value: Any, other: Any) -> bool:
 def _compared(symbol: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         text = _text_of(other)
-        if _is_looked_into(sys._getframe(1)):
+        if is_looked_into(sys._getframe(1)):
             short = f"({_short(self)} {symbol} …)"
             return fabrication.value(_bounded(f"({_full(self)} {symbol} {text})", short), short)
         fabrication.note(self, "order", f"{symbol} {text}")
@@ -415,7 +414,7 @@ class Fabricated:
         return fabrication.chance(_full(self), f"in {text}", 2) == 0 if decided is None else bool(decided)
 
     def __iter__(self) -> Iterator[Any]:
-        wanted = _unpacked(sys._getframe(1))
+        wanted = unpacked_into(sys._getframe(1))
         if wanted is None:
             fabrication.note(self, "iterate")
             wanted = _length(self)
@@ -587,18 +586,27 @@ class FabricatedBase:
         return _lacked(self, name)
 
 
-def _lacked(receiver: Any, name: str) -> Any:
+def _lacked(receiver: Any, name: str, whose: str = "self") -> Any:
     """An attribute that an instance lacks."""
     if name[:2] == "__" and name[-2:] == "__":
         raise AttributeError(f"{type(receiver).__name__!r} object has no attribute {name!r}")
     key = (id(receiver), name)
     if key not in fabrication.held:
-        fabrication.note_path("self", "attribute", name)
-        fabrication.held[key] = fabrication.value(f"self.{name}", f"self.{name}")
+        fabrication.note_path(whose, "attribute", name)
+        fabrication.held[key] = fabrication.value(f"{whose}.{name}", f"{whose}.{name}")
     return fabrication.held[key]
 
 
-class FabricatedException(Exception):  # noqa: N818  (the base of what bears all kinds of names)
+class FabricatedExceptionClass(type):
+    """The class of fabricated exceptions: a made-up object may be one of them."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if isinstance(instance, Fabricated):
+            return _is_instance(instance, cls.__qualname__)
+        return cls in mro_of(type(instance))
+
+
+class FabricatedException(Exception, metaclass=FabricatedExceptionClass):  # noqa: N818  (the base of what bears all kinds of names)
     """What fabricated exceptions inherit from."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -606,7 +614,7 @@ class FabricatedException(Exception):  # noqa: N818  (the base of what bears all
         self.__dict__.update(kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        return _lacked(self, name)
+        return _lacked(self, name, "error")
 
 
 class FabricatedClass(abc.ABCMeta):
@@ -706,31 +714,6 @@ def note_failure(error: BaseException) -> None:
                 fabrication.asked.setdefault((path, "key", repr(known), failed if failed is not None else -1))
 
 
-def _is_looked_into(frame: types.FrameType) -> bool:
-    """Whether the caller asks an attribute of what a comparison gives, as code for arrays does."""
-    import opcode
-
-    code = frame.f_code.co_code
-    place = frame.f_lasti
-    if not 0 <= place < len(code) or opcode.opname[code[place]] != "COMPARE_OP":
-        return False
-    place += 2
-    while place < len(code) and opcode.opname[code[place]] == "CACHE":
-        place += 2
-    return place < len(code) and opcode.opname[code[place]] in ("LOAD_ATTR", "LOAD_METHOD")
-
-
-def _unpacked(frame: types.FrameType) -> int | None:
-    """How many values the caller unpacks an iterable into; None if it does something else with it."""
-    import opcode
-
-    code = frame.f_code.co_code
-    place = frame.f_lasti
-    if 0 <= place < len(code) and opcode.opname[code[place]] in ("UNPACK_SEQUENCE", "UNPACK_EX"):
-        return code[place + 1] & 0xFF
-    return None
-
-
 def stand_in(kind: Any, **attributes: Any) -> Any:
     """An instance of a class made without its constructor; attributes that it lacks are made up."""
     members: dict[str, Any] = {
@@ -802,78 +785,7 @@ HELPERS: dict[str, Any] = {
 """What the expressions of input states may use beside the names of the file."""
 
 
-class FabricatedModule(types.ModuleType):
-    """A module that has every name."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name[:2] == "__" and name[-2:] == "__":
-            raise AttributeError(name)
-        value = fabrication.named(f"{self.__name__}.{name}", self.__name__, name)
-        vars(self)[name] = value
-        return value
-
-
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds modules that nothing else finds, if the scaffold names them."""
-
-    enabled = True
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Stand in for a named module."""
-        if not self.enabled or name not in fabrication.modules:
-            return None
-        return importlib.machinery.ModuleSpec(name, self, is_package=True)
-
-    def create_module(self, spec: Any) -> types.ModuleType:
-        """Make it."""
-        if spec.name in SOURCES:
-            module = types.ModuleType(spec.name)
-            exec(SOURCES[spec.name], vars(module))
-            return module
-        fabrication.made_modules.append(spec.name)
-        return FabricatedModule(spec.name)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        """There is nothing to execute."""
-
-
-SOURCES: dict[str, str] = {
-    "six": """
-import io
-PY2, PY3, PY34 = False, True, True
-text_type, binary_type, string_types, integer_types, class_types = str, bytes, (str,), (int,), (type,)
-unichr, StringIO, BytesIO, MAXSIZE = chr, io.StringIO, io.BytesIO, 2**63 - 1
-iteritems, iterkeys = (lambda d: iter(d.items())), (lambda d: iter(d))
-itervalues = lambda d: iter(d.values())
-viewitems, viewkeys, viewvalues = (lambda d: d.items()), (lambda d: d.keys()), (lambda d: d.values())
-b, u, next, indexbytes = (lambda s: s.encode("latin-1")), (lambda s: s), next, (lambda b, i: b[i])
-add_metaclass = lambda meta: (lambda cls: cls)
-with_metaclass = lambda meta, *bases: bases[0] if bases else object
-python_2_unicode_compatible = lambda cls: cls
-ensure_str = ensure_text = lambda s, *a: s.decode() if isinstance(s, bytes) else s
-ensure_binary = lambda s, *a: s.encode() if isinstance(s, str) else s
-def raise_from(value, cause):
-    raise value from cause
-def reraise(kind, value, trace=None):
-    raise value
-""",
-    "six.moves": """
-import builtins, configparser, functools, html, http.client, io, itertools, pickle, queue, urllib
-import urllib.error, urllib.parse, urllib.request
-range, zip, map, filter, input, reduce = range, zip, map, filter, input, functools.reduce
-xrange, cPickle, cStringIO, StringIO, http_client = range, pickle, io.StringIO, io.StringIO, http.client
-zip_longest, filterfalse, unichr = itertools.zip_longest, itertools.filterfalse, chr
-""",
-    "six.moves.urllib": "from urllib import error, parse, request",
-    "six.moves.urllib.parse": "from urllib.parse import *",
-    "six.moves.urllib.request": "from urllib.request import *",
-    "six.moves.urllib.error": "from urllib.error import *",
-    "typing_extensions": "from typing import *\nfrom typing import Literal, Protocol, TypedDict",
-}
-"""Tiny libraries whose behaviour is known, so that nothing need be made up."""
-
 fabrication = Fabrication()
-finder = Finder()
 
 
 def _encoded(encoder: Any, value: Any, depth: int) -> Json:
@@ -886,4 +798,4 @@ def _encoded(encoder: Any, value: Any, depth: int) -> Json:
 
 encoding.special_encodings.append((Fabricated, _encoded))
 
-__all__ = ["EndlessError", "Fabricated", "encode", "fabrication", "finder"]
+__all__ = ["EndlessError", "Fabricated", "encode", "fabrication"]

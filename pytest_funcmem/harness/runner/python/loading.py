@@ -16,8 +16,9 @@ import sys
 import types
 from typing import Any
 
+from .absent import finder
 from .encoding import FILENAME, MODULE, Json, class_name, message_of, writable
-from .fabrication import HELPERS, fabrication, finder
+from .fabrication import HELPERS, fabrication
 
 
 class _LoadTimeoutError(BaseException):

@@ -22,9 +22,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .absent import finder
 from .encoding import FILENAME, paths
-from .fabrication import fabrication, finder
+from .fabrication import fabrication
 from .loading import Loaded, load
+from .outside import tame_network, tame_processes
 from .recording import Streams, executable_lines, named_globals, run_state
 from .world import (
     real_exit,
@@ -34,8 +36,6 @@ from .world import (
     real_sleep,
     tame_clock,
     tame_identity,
-    tame_network,
-    tame_processes,
     tame_random,
 )
 
