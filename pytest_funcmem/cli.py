@@ -11,13 +11,14 @@ import dataclasses
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_funcmem import __version__
-from pytest_funcmem.core.errors import FuncmemError, SourceError
+from pytest_funcmem.core.errors import FuncmemError, SourceError, UsageError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import PromptCutter
 from pytest_funcmem.metrics.score_command import add_score_command, run_score_command
@@ -122,7 +123,7 @@ def _audit(path: Path, rest: Sequence[str]) -> int:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-funcmem" / place
     cache.mkdir(parents=True, exist_ok=True)
     ini = cache / "pytest.ini"
-    ini.write_text("[pytest]\naddopts =\n", encoding="utf-8")
+    ini.write_text("[pytest]\n", encoding="utf-8")
     command = [
         sys.executable,
         "-P",  # the working directory may be the tree: nothing is imported from it
@@ -130,8 +131,12 @@ def _audit(path: Path, rest: Sequence[str]) -> int:
         "pytest",
         "-c",
         str(ini),
-        f"--rootdir={cache}",
+        f"--rootdir={Path.cwd()}",  # node ids are shown relative to it; with -c nothing is read from it
         "--noconftest",
+        "-o",
+        f"cache_dir={cache / 'pytest_cache'}",
+        "-o",
+        "funcmem_command=" + shlex.join(["funcmem", "audit", str(path)]),
         f"--funcmem-source={path}",
     ]
     if not any(argument.startswith("--funcmem-store") for argument in rest):
@@ -167,11 +172,14 @@ def _prompts(options: argparse.Namespace) -> int:
     if options.tokenizer is not None:
         cutter = open_model(options.tokenizer, Settings()).cutter()
     prompts = [cutter.cut(function, prefix_tokens=options.prefix_tokens) for function in corpus.functions]
-    if options.output == "-":
-        write_prompts(sys.stdout, corpus.functions, prompts)
-    else:
-        with Path(options.output).open("w", encoding="utf-8") as stream:
-            write_prompts(stream, corpus.functions, prompts)
+    try:
+        write_prompts(sys.stdout if options.output == "-" else options.output, corpus.functions, prompts)
+    except OSError as exc:
+        raise UsageError(
+            f"The prompts cannot be written: {exc.strerror or exc}.",
+            where=options.output,
+            remedy="Name another file with --output.",
+        ) from exc
     sys.stderr.write(f"{len(prompts)} prompts written\n")
     return 0
 

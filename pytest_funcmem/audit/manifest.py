@@ -43,6 +43,8 @@ def run_manifest(
     builders: Sequence[str],
     sources: Sequence[str],
     functions: int,
+    selected: int,
+    reported: int,
     dropped: Mapping[str, int],
     started: str,
     finished: str,
@@ -56,6 +58,8 @@ def run_manifest(
         builders: Names and versions of the builders.
         sources: The sources, as the user named them.
         functions: Functions collected.
+        selected: Of those, the ones that were to be audited.
+        reported: Of those, the ones that were reached before the run ended.
         dropped: Functions and files left out, by reason.
         started: UTC time, ISO 8601.
         finished: UTC time, ISO 8601.
@@ -73,6 +77,8 @@ def run_manifest(
         "builders": list(builders),
         "sources": list(sources),
         "functions": functions,
+        "selected": selected,
+        "reported": reported,
         "dropped": dict(sorted(dropped.items())),
         "started": started,
         "finished": finished,

@@ -19,7 +19,5 @@ def world_of(sandbox: Sandbox) -> Json:
     about = sandbox.identity()
     return {
         "interpreter": [about["implementation"], about["python"]],
-        "programs": {
-            name: text_digest(source) for name, source in sorted(program_sources(PROGRAMS).items())
-        },
+        "programs": {name: text_digest(source) for name, source in sorted(program_sources(PROGRAMS).items())},
     }

@@ -255,7 +255,27 @@ def _names(units: Sequence[_Unit]) -> list[tuple[str, str | None]]:
     rows: dict[int, str | None] = {}
     for group in sharers.values():
         rows.update(_row_names(group))
-    return [(_prefixed(unit, tuple(owners[unit.path])), rows[unit.order]) for unit in units]
+    return [
+        (_harmless(_prefixed(unit, tuple(owners[unit.path]))), _harmless_row(rows[unit.order]))
+        for unit in units
+    ]
+
+
+def _harmless(name: str) -> str:
+    """A name that can stand in a node id and on a terminal, whatever its file or row is called.
+
+    Control characters, bytes that are no UTF-8 and the like could forge lines, recolour a terminal or break
+    an XML report; ``::`` would end the path in a node id.
+    """
+    escaped = "".join(
+        character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode()
+        for character in name
+    )
+    return escaped.replace("::", "\\x3a\\x3a")
+
+
+def _harmless_row(row: str | None) -> str | None:
+    return None if row is None else _harmless(row)
 
 
 def _prefixed(unit: _Unit, sources: Sequence[Path]) -> str:

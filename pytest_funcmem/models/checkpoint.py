@@ -218,13 +218,13 @@ def _hub_snapshot(spec: ModelSpec) -> tuple[Path, str]:
     """Directory and commit of a hub id: the hub's answer where it can be reached, else what is cached."""
     try:
         import huggingface_hub as hub
-        from huggingface_hub import errors
+        from huggingface_hub import constants, errors
     except ModuleNotFoundError as exc:
         raise MissingExtraError.for_package(
             "huggingface_hub", extra="hf", purpose=f"to find the model {spec.location}"
         ) from exc
     revision, why = spec.revision, "the model hub is switched off by HF_HUB_OFFLINE"
-    if not hub.constants.HF_HUB_OFFLINE:
+    if not constants.HF_HUB_OFFLINE:
         try:
             commit = hub.HfApi().model_info(spec.location, revision=revision, timeout=_HUB_TIMEOUT_S).sha
         except errors.RevisionNotFoundError as exc:

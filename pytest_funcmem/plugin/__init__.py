@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_funcmem.core.errors import FuncmemError, UsageError
-from pytest_funcmem.plugin.options import AUDIT_SUFFIX, add_options
+from pytest_funcmem.plugin.options import (
+    AUDIT_SUFFIX,
+    add_options,
+    refuse_distribution,
+    refuse_lone_options,
+)
 
 if TYPE_CHECKING:
     from pytest_funcmem.plugin.session import AuditSession
@@ -58,11 +63,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "funcmem: an audited training function (set by pytest-funcmem)")
     model = config.getoption("--funcmem-model") or config.getini("funcmem_model")
     named = _names_audit_file([str(arg) for arg in config.args])
+    try:
+        refuse_lone_options(config, has_audit=bool(model) or named or config.getoption("--funcmem"))
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from error
     if not model and not named and not config.getoption("--funcmem"):
         return
     from pytest_funcmem.plugin.session import AuditSession
 
     try:
+        refuse_distribution(config)
         config.stash[SESSION] = AuditSession(config, whole_command_line=bool(model) and not named)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
@@ -142,7 +152,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         audits.finish()
     except FuncmemError as error:
         audits.problems.append(str(error))
-        session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return
     if exitstatus == pytest.ExitCode.OK and not audits.decided_enough():
         session.exitstatus = 6

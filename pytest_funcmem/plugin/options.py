@@ -6,6 +6,7 @@ The only place that reads pytest's configuration.
 from __future__ import annotations
 
 import argparse
+import shlex
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,11 +23,15 @@ __all__ = [
     "audit_file_settings",
     "command_line_settings",
     "quiet",
+    "refuse_distribution",
+    "refuse_lone_options",
+    "rerun_command_start",
     "rerun_flags",
     "sources_named_in",
 ]
 
 AUDIT_SUFFIX = ".funcmem.toml"
+COMMAND_INI = "funcmem_command"
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -38,6 +43,7 @@ def add_options(parser: pytest.Parser) -> None:
         default=False,
         help="Collect every *.funcmem.toml audit file found, not only those named.",
     )
+    parser.addini(COMMAND_INI, "Command that started pytest, for reruns; set by 'funcmem audit'.", default="")
     for option in OPTIONS:
         text = f"{option.help}{_default_note(option)}"
         if option.kind == "flag":
@@ -79,6 +85,38 @@ def command_line_settings(config: pytest.Config) -> tuple[dict[str, Any], dict[s
         if given is not None:
             line[option.field] = parse_value(option, given, where=f"command line, {option.flag}")
     return ini, line
+
+
+def refuse_lone_options(config: pytest.Config, *, has_audit: bool) -> None:
+    """Refuse a command line that means an audit and names no model: it would pass and audit nothing.
+
+    Raises:
+        UsageError: With what is missing.
+    """
+    empty = config.getoption("--funcmem-model") == ""
+    given = [flag for flag in ("--funcmem-source", "--funcmem-reference") if config.getoption(flag)]
+    if empty or (given and not has_audit):
+        raise UsageError(
+            "No target model was given.",
+            where="command line, " + ("--funcmem-model" if empty else given[0]),
+            expected="hf:PATH, openai:URL#MODEL or replay:FILE",
+            remedy="Add --funcmem-model=SPEC; a variable in it may be unset.",
+        )
+
+
+def refuse_distribution(config: pytest.Config) -> None:
+    """Refuse to audit in the worker processes of pytest-xdist: each would see a part and report it as all.
+
+    Raises:
+        UsageError: pytest-xdist is distributing.
+    """
+    if hasattr(config, "workerinput") or config.getoption("numprocesses", None):
+        raise UsageError(
+            "An audit does not run in the processes of pytest-xdist.",
+            where="-n",
+            expected="one pytest process; the audit itself works on all cores",
+            remedy="Leave -n out, or set -n 0 where it is a default.",
+        )
 
 
 def audit_file_settings(path: Path, config: pytest.Config) -> Settings:
@@ -161,13 +199,19 @@ def _relative_report(report: str, base: Path) -> str:
 def rerun_flags(config: pytest.Config) -> list[str]:
     """The options of the command line that an item's rerun needs, as arguments."""
     flags: list[str] = []
+    own = ("source", "store") if config.getini(COMMAND_INI) else ()  # the command adds them itself
     for option in OPTIONS:
         given = config.getoption(option.flag)
-        if given is None or option.name == "report":
+        if given is None or option.name == "report" or option.name in own:
             continue
         values: Mapping[int, Any] | list[Any] = given if option.repeatable else [given]
         flags.extend(f"{option.flag}={value}" for value in values)
     return flags
+
+
+def rerun_command_start(config: pytest.Config) -> list[str]:
+    """What a rerun's command begins with: ``pytest``, or the command that started pytest for the user."""
+    return shlex.split(config.getini(COMMAND_INI)) or ["pytest"]
 
 
 def quiet(config: pytest.Config) -> bool:

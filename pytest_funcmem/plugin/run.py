@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from pytest_funcmem.corpora.reading import Corpus, read_sources
 from pytest_funcmem.harness.builder_process import ProcessBuilder
 from pytest_funcmem.harness.execution import PROGRAMS
 from pytest_funcmem.plugin.item import FunctionItem, SourceNode
-from pytest_funcmem.plugin.options import rerun_flags
+from pytest_funcmem.plugin.options import rerun_command_start, rerun_flags
 from pytest_funcmem.plugin.progress import Progress
 from pytest_funcmem.sandbox.choice import open_sandbox
 from pytest_funcmem.store.directory_store import DirectoryStore
@@ -257,6 +258,8 @@ class AuditRun:
             builders=sorted(f"{builder.name}/{builder.version}" for builder in self.builders.values()),
             sources=self.settings.source,
             functions=len(self.corpus.functions),
+            selected=len(self.items),
+            reported=len(done),
             dropped={**self.corpus.dropped, **({"unnamed": self.unnamed} if self.unnamed else {})},
             started=self.started,
             finished=_now(),
@@ -270,12 +273,13 @@ class AuditRun:
 
     def rerun_command(self, item: FunctionItem) -> list[str]:
         """The command that audits just this item again."""
+        start = rerun_command_start(self.config)
         if self.audit_file is not None:
-            return ["pytest", *rerun_flags(self.config), item.nodeid]
+            return [*start, *rerun_flags(self.config), item.nodeid]
         sources = []
         if self.config.getoption("--funcmem-source") is None:
             sources = [f"--funcmem-source={source}" for source in self.settings.source]
-        return ["pytest", *sources, *rerun_flags(self.config), item.nodeid]
+        return [*start, *sources, *rerun_flags(self.config), item.nodeid]
 
 
 def _given(spec: str | None) -> str:
@@ -309,6 +313,13 @@ def _report(text: str) -> tuple[str, Path]:
         )
     if path.is_dir():
         raise UsageError("The report is a directory.", where=str(path), remedy="Name a file.")
+    if not os.access(path.parent, os.W_OK):
+        raise UsageError(
+            "The report cannot be written there.",
+            where=str(path),
+            expected="a directory that this user may write to",
+            remedy="Name another place, or change the directory's permissions.",
+        )
     return form, path
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,10 @@ from pytest_funcmem.plugin.run import AuditRun
 from pytest_funcmem.reporting.summary import header_lines, summary_lines
 
 __all__ = ["AuditFile", "AuditSession"]
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 class AuditFile(pytest.File):
@@ -62,6 +68,7 @@ class AuditSession:
         self.problems: list[str] = []
         self.written: list[str] = []
         self._wanted: list[str] = []
+        self._before: Any = None
         if not whole_command_line:
             return
         ini, line = command_line_settings(config)
@@ -162,6 +169,9 @@ class AuditSession:
 
         One after the other, so that the models of two audits are never in memory together.
         """
+        if threading.current_thread() is threading.main_thread():
+            # A build server asks before it kills: what was finished is to be reported as after Ctrl-C.
+            self._before = signal.signal(signal.SIGTERM, _interrupt)
         for run in self.runs:
             run.select([item for item in items if isinstance(item, FunctionItem) and item.run is run])
         for run in self.runs:
@@ -171,6 +181,9 @@ class AuditSession:
 
     def close(self) -> None:
         """Stop every run."""
+        if self._before is not None:
+            signal.signal(signal.SIGTERM, self._before)
+            self._before = None
         for run in self.runs:
             run.close()
 
@@ -208,6 +221,10 @@ class AuditSession:
             counters = run.audit.counters if run.audit is not None else None
             for text in summary_lines(summary, counters=counters):
                 reporter.write_line(text)
+            missing = len(run.items) - len(run.finished())
+            if missing:
+                text = f"incomplete    {missing} of {len(run.items)} functions were not reached"
+                reporter.write_line(text, red=True)
             decision = run.decision()
             if decision.exit_code == 6:
                 reporter.write_line(decision.reason, red=True)

@@ -230,3 +230,12 @@ def test_audit_command_keeps_the_trees_configuration_out(scene, monkeypatch: pyt
     result = scene.pytester.run(FUNCMEM, "audit", ".", *scene.options)
     assert outcomes(result) == {"failed": 2, "passed": 1}
     assert not (scene.source / "planted").exists()
+    result.stdout.fnmatch_lines(["funcmem audit . --funcmem-model=*", "*tariffs.py::parcel_fee*"])
+    assert not any(line.startswith("pytest --funcmem") for line in result.outlines)
+
+
+def test_a_run_that_stopped_early_says_so(scene) -> None:
+    result = scene.run("-x", "--funcmem-report=json:out.jsonl")
+    result.stdout.fnmatch_lines(["incomplete*2 of 3 functions were not reached"])
+    manifest = scene.report()[0]
+    assert (manifest["functions"], manifest["selected"], manifest["reported"]) == (3, 3, 1)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -141,8 +142,9 @@ def test_audit_file_that_cannot_be_used(scene, text: str) -> None:
     usage_error(result, "*bad.funcmem.toml*", "*remedy:*")
 
 
-def test_interrupt_reports_what_was_finished(scene) -> None:
-    """Ctrl-C ends the run, keeps what was finished, and leaves no process behind."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_interrupt_reports_what_was_finished(scene, number: signal.Signals) -> None:
+    """Both end the run, keep what was finished, and leave no process behind."""
     command = [sys.executable, "-m", "pytest", f"--funcmem-source={scene.source}", *scene.options]
     command.append("--funcmem-report=json:out.jsonl")
     process = subprocess.Popen(
@@ -152,7 +154,7 @@ def test_interrupt_reports_what_was_finished(scene) -> None:
     deadline = time.monotonic() + 60
     while not list(harnesses.rglob("*.json")) and time.monotonic() < deadline:
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     output, _ = process.communicate(timeout=60)
     assert process.returncode in (1, 2), output
     assert "Traceback" not in output
@@ -220,3 +222,56 @@ def test_collecting_loads_no_model(scene) -> None:
 def test_runtime_that_the_engine_lacks(scene) -> None:
     result = scene.run("--funcmem-sandbox=docker", "--funcmem-runtime=nosuchruntime")
     usage_error(result, "*nosuchruntime*", "*remedy:*")
+
+
+def test_model_that_an_unset_variable_left_empty(scene) -> None:
+    scene.pytester.makepyfile(test_ordinary="def test_ordinary():\n    pass\n")
+    usage_error(scene.pytester.runpytest_subprocess("--funcmem-model="), "*No target model*", "*remedy:*")
+    lone = scene.pytester.runpytest_subprocess(f"--funcmem-source={scene.source}")
+    usage_error(lone, "*No target model*", "*remedy:*")
+
+
+def test_distribution_is_refused(scene) -> None:
+    usage_error(scene.run("-n", "2"), "*pytest-xdist*", "*remedy:*")
+
+
+def test_hub_id_out_of_reach(scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    usage_error(scene.run("--funcmem-model=nobody/nothing"), "*nobody/nothing*", "*remedy:*")
+
+
+def test_hostile_names_are_harmless(scene, make_replay) -> None:
+    """Names of files and rows can neither recolour the terminal nor break a node id or an XML report."""
+    text = (scene.source / "tariffs.py").read_text(encoding="utf-8")
+    for name in ("red\x1b[31m[bold].py", "two\nlines.py"):
+        (scene.source / name).write_text(text, encoding="utf-8")
+    Path(os.fsdecode(os.fsencode(scene.source) + b"/bad\xff.py")).write_text(text, encoding="utf-8")
+    rows = scene.pytester.path / "rows.jsonl"
+    rows.write_text(json.dumps({"path": "a\x1b[31m::b\n.py", "content": text}) + "\n", encoding="utf-8")
+    make_replay(scene.target, {"tariffs.py::Depot.store": "\n        return 1\n"})
+    result = scene.run(f"--funcmem-source={rows}", "--collect-only", "-q")
+    names = [line for line in result.outlines if "Depot.store" in line]
+    assert names == ["tariffs.py::Depot.store"]
+    for spec in (scene.target, scene.reference):
+        keys = [
+            f"{name}::Depot.store"
+            for name in (
+                "bad\\udcff.py",
+                "red\\x1b[31m[bold].py",
+                "two\\nlines.py",
+                "a\\x1b[31m\\x3a\\x3ab\\n.py",
+            )
+        ]
+        make_replay(spec, dict.fromkeys(keys, "\n        return 1\n"))
+    result = scene.run(f"--funcmem-source={rows}", "--junitxml=out.xml", "-v")
+    assert result.parseoutcomes()["passed"] == 4
+    assert "\x1b[31m" not in result.stdout.str()
+    assert len(list(ElementTree.parse(scene.pytester.path / "out.xml").iter("testcase"))) == 4
+
+
+def test_prompts_that_cannot_be_written(scene) -> None:
+    result = scene.pytester.run(
+        sys.executable, "-m", "pytest_funcmem.cli", "prompts", str(scene.source), "-o", "/nowhere/out.jsonl"
+    )
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*cannot be written*", "*remedy:*"])
