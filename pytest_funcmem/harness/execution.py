@@ -124,7 +124,8 @@ class Execution:
         skipped: Top-level statements that failed.
         executable_lines: Lines of the function that can be executed, relative to its signature's line;
             without the signature and the docstring.
-        state_seconds: Wall-clock seconds of each state; 0 where it did not run.
+        state_seconds: Processor seconds of each state, which the load of the machine hardly changes; 0 where
+            it did not run.
         sandbox_seconds: Wall-clock seconds of the whole task in the sandbox.
         questions: What each state asked of the mocked world, in order.
         fabricated: Modules that were made up.

@@ -43,7 +43,7 @@ _LATER = 10
 
 
 class LocalPythonBuilder:
-    """Makes harnesses for Python functions whose needs the file and the standard library meet.
+    """Makes harnesses for Python functions; what their file lacks is made up.
 
     Args:
         settings: Conditions and bounds.

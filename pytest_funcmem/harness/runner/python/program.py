@@ -82,12 +82,12 @@ def _read_exactly(pipe: int, count: int, deadline: float) -> bytes | None:
     return b"".join(parts)
 
 
-def _wait(child: int, deadline: float) -> int | None:
-    """Exit status of a child; None where it does not end in time."""
+def _wait(child: int, deadline: float) -> tuple[int, float] | None:
+    """Exit status of a child and its processor seconds; None where it does not end in time."""
     while True:
-        done, status = os.waitpid(child, os.WNOHANG)
+        done, status, usage = os.wait4(child, os.WNOHANG)
         if done:
-            return status
+            return status, usage.ru_utime + usage.ru_stime
         if real_monotonic() >= deadline:
             return None
         real_sleep(0.001)
@@ -107,8 +107,7 @@ def _state_record(
     loaded: Loaded, streams: Streams, state: dict[str, Any], index: int, task: dict[str, Any], run: str
 ) -> bytes:
     """Fork a child for a state, wait for what it says, and wrap that up."""
-    started = real_monotonic()
-    deadline = started + task["state_timeout_s"]
+    deadline = real_monotonic() + task["state_timeout_s"]
     reading, writing = os.pipe()
     child = real_fork()
     if child == 0:
@@ -133,11 +132,13 @@ def _state_record(
             elif len(got) == length:
                 outcome, body = "recorded", got
     os.close(reading)
-    ended: int | None = _wait(child, deadline) if outcome == "missing" and head is not None else None
+    found = _wait(child, deadline) if outcome == "missing" and head is not None else None
+    ended, spent = found if found is not None else (None, 0.0)
     if ended is None:
         with contextlib.suppress(ProcessLookupError):
             real_kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        usage = os.wait4(child, 0)[2]
+        spent = usage.ru_utime + usage.ru_stime
         if outcome == "missing":
             outcome, detail = "timeout", f"it did not end within {task['state_timeout_s']:g} s"
     elif os.WIFSIGNALED(ended):
@@ -147,7 +148,6 @@ def _state_record(
         detail = signal.Signals(number).name
     elif outcome == "missing":
         detail = f"the process ended with status {os.WEXITSTATUS(ended)} before its record was written"
-    spent = real_monotonic() - started
     return _header(kind="state", index=index, outcome=outcome, detail=detail, seconds=spent) + body
 
 
