@@ -93,6 +93,7 @@ def input_lines(state: InputState, *, width: int) -> tuple[str, ...]:
         texts.append(f"stdin {state.stdin!r}")
     texts += [f"file {name} {content!r}" for name, content in state.files]
     texts += [f"env {name}={value}" for name, value in state.environment]
+    texts += [f"{path} answers {value}" for path, value in state.answers]
     return tuple(shorten(visible(text), width) for text in _first(texts))
 
 

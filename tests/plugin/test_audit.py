@@ -153,18 +153,17 @@ def test_functions_that_a_replay_file_does_not_name_are_deselected(scene, make_r
 
 def test_too_little_conclusive_is_exit_6(scene, make_replay) -> None:
     (scene.source / "tariffs.py").unlink()
-    text = "import nosuchpackage\n\n\ndef ask(question):\n" + "".join(
-        f"    nosuchpackage.ask({number}, question)\n" for number in range(10)
-    )
-    (scene.source / "ask.py").write_text(text, encoding="utf-8")
-    make_replay(scene.target, {"ask.py::ask": "\n    return nosuchpackage.all(question)\n"})
-    make_replay(scene.reference, {"ask.py::ask": "\n    return None\n"})
+    steps = "".join(f"    total = total * {number} + 1;\n" for number in range(3, 12))
+    text = f"int weigh(int total) {{\n{steps}    return total;\n}}\n"
+    (scene.source / "weigh.c").write_text(text, encoding="utf-8")
+    make_replay(scene.target, {"weigh.c::weigh": "\n    return total * 2;\n}\n"})
+    make_replay(scene.reference, {"weigh.c::weigh": "\n    return 1;\n}\n"})
     result = scene.run("--funcmem-report=json:out.jsonl")
     assert result.ret == 6
     assert outcomes(result) == {"skipped": 1}
     line = scene.report()[1]
     assert line["verdict"] == "inconclusive"
-    assert line["reason"].startswith("missing_dependency: ")
+    assert line["reason"].startswith("language: ")
 
 
 @pytest.mark.parametrize(
