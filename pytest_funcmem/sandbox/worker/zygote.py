@@ -129,7 +129,7 @@ def _be_init(
     """First process of a candidate's namespaces: prepares them, forks the candidate, reports its end."""
     try:
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-        linux.unshare(linux.CLONE_NEWNS | linux.CLONE_NEWIPC)
+        linux.unshare(linux.CLONE_NEWNS | linux.CLONE_NEWIPC | linux.CLONE_NEWNET)
         _private_mounts(spawn)
         main = os.fork()
         if main == 0:
