@@ -245,10 +245,20 @@ class Engine:
 
     def remove(self) -> None:
         """End it and all that belongs to it."""
+        if not self.answers():
+            self.start()
+        # An audit whose engine was killed could not remove its containers, and they outlive an engine.
+        client = ["docker", f"--host={self.address}"]
+        listed = subprocess.run([*client, "ps", "-aq"], check=True, capture_output=True, text=True).stdout
+        if listed.split():
+            subprocess.run([*client, "rm", "--force", *listed.split()], check=True, capture_output=True)
         if self._process is not None and self._process.poll() is None:
             self.kill(signal.SIGTERM)
         with contextlib.suppress(OSError, ValueError):
             os.kill(int((self.place / "exec" / "containerd" / "containerd.pid").read_text()), signal.SIGKILL)
+        for left in processes_with(str(self.place)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(left, signal.SIGKILL)
         wait_for(lambda: not processes_with(str(self.place)))
         for point in reversed(mounts_below(self.place)):
             subprocess.run(["umount", "--lazy", point], check=False, capture_output=True)
