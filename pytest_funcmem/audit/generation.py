@@ -15,12 +15,11 @@ from typing import Literal
 from pytest_funcmem.audit.events import Counters, Event, Listener
 from pytest_funcmem.audit.keys import completion_key, prompt_key
 from pytest_funcmem.audit.reuse import reuse
-from pytest_funcmem.core.digests import digest, text_digest
 from pytest_funcmem.core.errors import EngineError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Model, Store
 from pytest_funcmem.core.records import Completion, Prompt, SourceFunction
-from pytest_funcmem.models.batches import plan_batches
+from pytest_funcmem.models.batches import batch_digest, plan_batches
 from pytest_funcmem.store.codec import encode
 
 __all__ = ["Generated", "SideName", "complete_plan", "cut_prompts"]
@@ -120,7 +119,7 @@ def complete_plan(
         wanted = [row for row in rows if row in selected]
         if not wanted:
             continue
-        batch = digest([text_digest(prompts[row].text) for row in rows])
+        batch = batch_digest([prompts[row] for row in rows])
         keys = {
             row: completion_key(
                 prompts[row],

@@ -8,31 +8,15 @@ from typing import Any
 from pytest_funcmem.core.digests import digest, text_digest
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import ModelIdentity, Prompt, SourceFunction
+from pytest_funcmem.harness.validate import function_digest
 
-__all__ = ["completion_key", "execution_key", "function_digest", "harness_key", "prompt_key"]
+__all__ = ["completion_key", "execution_key", "harness_key", "prompt_key"]
 
 # Each number goes up when the code behind that kind of result changes what it gives for the same input.
 PROMPT_FORMAT = 1
 COMPLETION_FORMAT = 1
 HARNESS_FORMAT = 1
 EXECUTION_FORMAT = 1
-
-
-def function_digest(function: SourceFunction) -> str:
-    """Digest of a function in its file: the text, and where in it the function stands."""
-    return digest(
-        {
-            "text": text_digest(function.text),
-            "language": function.language,
-            "qualname": function.qualname,
-            "offsets": [
-                function.definition_start,
-                function.signature_start,
-                function.signature_end,
-                function.end,
-            ],
-        }
-    )
 
 
 def prompt_key(function: SourceFunction, *, tokenizer: str, prefix_tokens: int) -> str:
