@@ -188,6 +188,7 @@ class SandboxTask:
         payload: Bytes handed to the program's ``main``, or to the command on standard input.
         command: Argument list.
         files: Files laid into the working directory beforehand, by relative path.
+        language: Whose image it needs, where a sandbox has one for each language.
     """
 
     program: str | None = None
@@ -195,6 +196,7 @@ class SandboxTask:
     command: tuple[str, ...] | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    language: Language = "python"
 
 
 SandboxOutcome = Literal[

@@ -216,6 +216,9 @@ class InputState:
         environment: Environment variables, as (name, value).
         answers: What the mocked world says where the seed does not decide: (path or question, expression),
             such as ``("client.get().status", "404")`` or ``("bool(order.paid)", "False")``.
+        choices: Compiled languages: the integers, each in [0, 2**31), from which the harness makes receiver,
+            arguments and answers; where they are used up, the seed decides. ``receiver`` and ``arguments``
+            then show what was made of them, and do not decide anything.
     """
 
     setup: tuple[str, ...] = ()
@@ -227,6 +230,7 @@ class InputState:
     files: tuple[tuple[str, str], ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     answers: tuple[tuple[str, str], ...] = ()
+    choices: tuple[int, ...] = ()
 
 
 ExecutionOutcome = Literal[
@@ -292,11 +296,14 @@ class Scaffold:
             granted, such as those of ``typing``).
         version: Number of this scaffold for this function; a repair makes a higher one.
         mocks: Dotted names that the scaffold stands in for; empty where all is real.
+        files: Compiled languages: what is compiled around the function, as (path, text). Its toolkit wrote
+            them from the original's file, and knows where in them the function's code goes.
     """
 
     prelude: str = ""
     version: int = 1
     mocks: tuple[str, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

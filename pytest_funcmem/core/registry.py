@@ -52,6 +52,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     "builder": {
         "local/python": Entry(target="pytest_funcmem.harness.local.builder:LocalPythonBuilder"),
     },
+    "toolkit": {},
     "metric": {
         "bleu": Entry(target="pytest_funcmem.metrics.text_metrics:Bleu"),
         "edit": Entry(target="pytest_funcmem.metrics.text_metrics:Edit"),
@@ -74,7 +75,7 @@ def load(kind: str, name: str, *, purpose: str = "here") -> Any:
     """Import the implementation of a kind by its name.
 
     Args:
-        kind: ``language``, ``model``, ``sandbox``, ``builder``, ``metric`` or ``reporter``.
+        kind: ``language``, ``model``, ``sandbox``, ``builder``, ``toolkit``, ``metric`` or ``reporter``.
         name: Name within the kind.
         purpose: What it is wanted for, to end "… is needed …" in an error.
 

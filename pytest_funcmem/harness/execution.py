@@ -10,24 +10,21 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
 
-from pytest_funcmem.core.errors import UsageError
-from pytest_funcmem.core.protocols import Limits, Sandbox, SandboxResult, SandboxTask
-from pytest_funcmem.core.records import (
-    ExecutionOutcome,
-    InputState,
-    Language,
-    OutputState,
-    Scaffold,
-    SourceFunction,
+from pytest_funcmem.core.protocols import Limits, Sandbox, SandboxTask
+from pytest_funcmem.core.records import InputState, Language, Scaffold, SourceFunction
+from pytest_funcmem.harness.compiled.toolkit import toolkit_for
+from pytest_funcmem.harness.execution_records import (
+    RECORD_BYTES,
+    Execution,
+    Question,
+    SkippedStatement,
+    read_execution,
 )
-from pytest_funcmem.harness.values import is_encoding, is_text
 
 __all__ = [
     "PROGRAMS",
@@ -46,13 +43,7 @@ PROGRAMS: Mapping[str, Path] = MappingProxyType({"python": Path(__file__).parent
 LOAD_TIMEOUT_S = 5.0
 """Seconds that all top-level statements of a file may take together."""
 
-_RECORD_BYTES = 8 * 1024 * 1024
-_MAX_QUESTIONS = 400
 _USUAL_RECORD_BYTES = 256 * 1024
-_TASK_OUTCOMES: Mapping[str, ExecutionOutcome] = MappingProxyType(
-    {"timeout": "timeout", "memory": "memory", "signal": "signal", "refused": "refused", "ended": "missing"}
-)
-_STATE_OUTCOMES = frozenset({"timeout", "memory", "signal", "refused", "missing"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +57,8 @@ class Program:
         language: Language of the file.
         prelude: Source executed in the module's namespace before the file.
         mocks: What may be made up where it is not there, as in ``Scaffold``.
+        code: The function alone, from its signature to its end, as it stands in ``text``.
+        files: What is compiled around it, as in ``Scaffold``.
     """
 
     text: str
@@ -74,72 +67,8 @@ class Program:
     language: Language
     prelude: str = ""
     mocks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkippedStatement:
-    """A top-level statement of the file that could not be executed.
-
-    Attributes:
-        index: Position among the file's top-level statements; -1 for text that does not parse.
-        line: First line of the statement, counted from 1.
-        names: Names that it would have bound.
-        error: Type of the exception.
-        message: Its message.
-    """
-
-    index: int
-    line: int
-    names: tuple[str, ...]
-    error: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """Something that a run asked of the mocked world, or of the files.
-
-    Attributes:
-        path: What was asked: a fabricated object without the arguments of calls, or a file's path.
-        kind: How: ``truth``, ``eq``, ``order``, ``contains``, ``iterate``, ``length``, ``number``, ``text``,
-            ``attribute``, ``item``, ``call``, ``instance``, ``list``, ``path``, ``file``, ``directory``.
-        operand: What it was compared with, as source.
-        line: Line of the function that asked, relative to its signature; -1 if none did.
-    """
-
-    path: str
-    kind: str
-    operand: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
-    """What became of a program on a sequence of input states.
-
-    Attributes:
-        outputs: One output state per input state, in order.
-        loaded: Whether the function could be loaded. If not, every outcome is ``unloadable``.
-        load_detail: For people: why it could not be loaded, or what was left out to load it.
-        skipped: Top-level statements that failed.
-        executable_lines: Lines of the function that can be executed, relative to its signature's line;
-            without the signature and the docstring.
-        state_seconds: Processor seconds of each state, which the load of the machine hardly changes; 0 where
-            it did not run.
-        sandbox_seconds: Wall-clock seconds of the whole task in the sandbox.
-        questions: What each state asked of the mocked world, in order.
-        fabricated: Modules that were made up.
-    """
-
-    outputs: tuple[OutputState, ...]
-    loaded: bool
-    load_detail: str
-    skipped: tuple[SkippedStatement, ...]
-    executable_lines: tuple[int, ...]
-    state_seconds: tuple[float, ...]
-    sandbox_seconds: float
-    questions: tuple[tuple[Question, ...], ...] = ()
-    fabricated: tuple[str, ...] = ()
+    code: str = ""
+    files: tuple[tuple[str, str], ...] = ()
 
 
 def original_program(function: SourceFunction, scaffold: Scaffold) -> Program:
@@ -151,6 +80,8 @@ def original_program(function: SourceFunction, scaffold: Scaffold) -> Program:
         language=function.language,
         prelude=scaffold.prelude,
         mocks=scaffold.mocks,
+        code=function.text[function.signature_start : function.end],
+        files=scaffold.files,
     )
 
 
@@ -170,6 +101,8 @@ def spliced_program(function: SourceFunction, scaffold: Scaffold, code: str) -> 
         language=function.language,
         prelude=scaffold.prelude,
         mocks=scaffold.mocks,
+        code=code,
+        files=scaffold.files,
     )
 
 
@@ -191,19 +124,21 @@ def execute(
         coverage: Whether to record the executed lines of the function.
         state_timeout_s: Wall-clock seconds for one state.
         limits: Limits of the whole task; by default wide enough for every state to run out of its time.
+            Compiled languages set their own.
 
     Raises:
-        UsageError: There is no program for the language.
+        UsageError: There is no toolkit for the language.
         SandboxError: The sandbox failed; nothing is known about the program.
     """
-    if program.language not in PROGRAMS:
-        raise UsageError(
-            f"Functions in {program.language} cannot be executed.", expected="one of " + ", ".join(PROGRAMS)
-        )
+    if program.language != "python":
+        toolkit = toolkit_for(program.language)
+        return toolkit.execute(
+            sandbox, [program], [states], coverage=coverage, state_timeout_s=state_timeout_s
+        )[0]
     if limits is None:
         limits = Limits(
             wall_s=LOAD_TIMEOUT_S + 1.0 + len(states) * (state_timeout_s + 0.1),
-            output_bytes=_RECORD_BYTES + len(states) * _USUAL_RECORD_BYTES,
+            output_bytes=RECORD_BYTES + len(states) * _USUAL_RECORD_BYTES,
         )
     payload = {
         "text": program.text,
@@ -215,183 +150,9 @@ def execute(
         "coverage": coverage,
         "state_timeout_s": state_timeout_s,
         "load_timeout_s": min(LOAD_TIMEOUT_S, limits.wall_s),
-        "record_bytes": min(_RECORD_BYTES, limits.output_bytes // 2),
+        "record_bytes": min(RECORD_BYTES, limits.output_bytes // 2),
     }
     result = sandbox.run(
         SandboxTask(program=program.language, payload=json.dumps(payload).encode("ascii"), limits=limits)
     )
-    return _read(result, len(states))
-
-
-def _read(result: SandboxResult, count: int) -> Execution:
-    """Turn the records of a task into an execution; whatever is not as it should be counts as missing."""
-    load: Mapping[str, Any] | None = None
-    outputs: dict[int, OutputState] = {}
-    seconds: dict[int, float] = {}
-    questions: dict[int, tuple[Question, ...]] = {}
-    for record in result.records:
-        head, _, body = record.partition(b"\n")
-        header = _json_object(head)
-        if header is None:
-            continue
-        kind, index = header.get("kind"), header.get("index")
-        if kind == "load" and load is None:
-            load = header
-        elif kind == "state" and type(index) is int and 0 <= index < count and index not in outputs:
-            fields = _json_object(body) if header.get("outcome") == "recorded" else None
-            outputs[index] = _state_output(header, fields)
-            questions[index] = _questions(fields.get("asked")) if fields is not None else ()
-            spent = header.get("seconds")
-            if isinstance(spent, float) and math.isfinite(spent) and spent >= 0:
-                seconds[index] = spent
-    loaded = load is not None and load.get("loaded") is True
-    detail = _why_not_loaded(result) if load is None else _short_text(load.get("detail"))
-    rest = OutputState(
-        outcome=_TASK_OUTCOMES[result.outcome] if loaded else "unloadable",
-        detail="" if loaded else detail,
-    )
-    return Execution(
-        outputs=tuple(outputs.get(index, rest) if loaded else rest for index in range(count)),
-        loaded=loaded,
-        load_detail=detail,
-        skipped=_skipped(load.get("skipped")) if load is not None else (),
-        executable_lines=_lines(load.get("executable_lines")) or () if load is not None else (),
-        state_seconds=tuple(seconds.get(index, 0.0) for index in range(count)),
-        sandbox_seconds=result.seconds,
-        questions=tuple(questions.get(index, ()) for index in range(count)),
-        fabricated=_texts(load.get("fabricated")) if load is not None else (),
-    )
-
-
-def _why_not_loaded(result: SandboxResult) -> str:
-    said = result.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    return f"loading did not end ({result.outcome}){': ' + _short_text(said) if said else ''}"
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(item for item in value[:1000] if is_text(item)) if isinstance(value, list) else ()
-
-
-def _questions(value: object) -> tuple[Question, ...]:
-    found = []
-    for item in value[:_MAX_QUESTIONS] if isinstance(value, list) else []:
-        if isinstance(item, list) and len(item) == 4 and all(is_text(text) for text in item[:3]):
-            path, kind, operand, line = item
-            if type(line) is int and -1 <= line < 1_000_000:
-                found.append(Question(path=path, kind=kind, operand=operand, line=line))
-    return tuple(found)
-
-
-def _state_output(header: Mapping[str, Any], fields: Mapping[str, Any] | None) -> OutputState:
-    outcome = header.get("outcome")
-    detail = _short_text(header.get("detail"))
-    if outcome in _STATE_OUTCOMES:
-        return OutputState(outcome=outcome, detail=detail)
-    if fields is not None and fields.get("outcome") == "endless":
-        return OutputState(outcome="timeout", detail="it asked the mocked world without end")
-    output = None if fields is None else _checked_output(fields)
-    return output or OutputState(outcome="missing", detail="the record that came back is damaged")
-
-
-def _checked_output(fields: Mapping[str, Any]) -> OutputState | None:
-    """The output state that a record describes, or None if anything in it is not as the runner writes it."""
-    outcome, exception = fields.get("outcome"), fields.get("exception")
-    calls, lines = fields.get("calls"), _lines(fields.get("lines"))
-    texts = [fields.get(name) for name in ("stdout", "stderr", "detail")]
-    mappings = [fields.get(name) for name in ("arguments", "module_globals", "files")]
-    if outcome not in ("returned", "raised") or (outcome == "raised") != (exception is not None):
-        return None
-    if exception is not None and not _is_exception(exception):
-        return None
-    if not isinstance(calls, list) or not all(_is_call(call) for call in calls) or lines is None:
-        return None
-    if not all(is_text(text) for text in texts) or not all(_is_encoding_mapping(item) for item in mappings):
-        return None
-    if not is_encoding(fields.get("value")) or not is_encoding(fields.get("receiver")):
-        return None
-    stdout, stderr, detail = cast("list[str]", texts)
-    arguments, module_globals, files = cast("list[dict[str, Any]]", mappings)
-    return OutputState(
-        outcome=outcome,
-        value=fields.get("value"),
-        exception=exception,
-        calls=tuple(calls),
-        receiver=fields.get("receiver"),
-        arguments=arguments,
-        module_globals=module_globals,
-        stdout=stdout,
-        stderr=stderr,
-        files=files,
-        lines=lines,
-        detail=detail,
-    )
-
-
-def _is_exception(value: object) -> bool:
-    return (
-        isinstance(value, dict)
-        and value.keys() == {"type", "message", "own", "authored", "origin"}
-        and is_text(value["type"])
-        and is_text(value["message"])
-        and isinstance(value["own"], bool)
-        and isinstance(value["authored"], bool)
-        and value["origin"] in ("function", "file", "library", "scaffold")
-    )
-
-
-def _is_call(value: object) -> bool:
-    return (
-        isinstance(value, dict)
-        and value.keys() == {"path", "arguments", "keywords", "answer"}
-        and is_text(value["path"])
-        and isinstance(value["arguments"], list)
-        and all(is_encoding(item) for item in value["arguments"])
-        and _is_encoding_mapping(value["keywords"])
-        and is_encoding(value["answer"])
-    )
-
-
-def _is_encoding_mapping(value: object) -> bool:
-    return isinstance(value, dict) and all(is_text(key) and is_encoding(item) for key, item in value.items())
-
-
-def _json_object(data: bytes) -> dict[str, Any] | None:
-    if len(data) > _RECORD_BYTES:
-        return None
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError, MemoryError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _lines(value: object) -> tuple[int, ...] | None:
-    if not isinstance(value, list) or not all(type(item) is int and 0 <= item < 1_000_000 for item in value):
-        return None
-    return tuple(sorted(set(value)))
-
-
-def _skipped(value: object) -> tuple[SkippedStatement, ...]:
-    found: list[SkippedStatement] = []
-    for item in value if isinstance(value, list) else []:
-        if (
-            not isinstance(item, dict)
-            or type(item.get("index")) is not int
-            or type(item.get("line")) is not int
-        ):
-            continue
-        names = item.get("names")
-        found.append(
-            SkippedStatement(
-                index=item["index"],
-                line=item["line"],
-                names=tuple(name for name in names if is_text(name)) if isinstance(names, list) else (),
-                error=_short_text(item.get("error")),
-                message=_short_text(item.get("message")),
-            )
-        )
-    return tuple(found)
-
-
-def _short_text(value: object) -> str:
-    return value[:2000] if isinstance(value, str) and is_text(value) else ""
+    return read_execution(result, len(states))
