@@ -14,9 +14,9 @@ from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import Harness, Inconclusive, InputState, Scaffold, SourceFunction
+from pytest_funcmem.harness.choice import choose, shortlist
 from pytest_funcmem.harness.execution import execute, original_program, spliced_program
 from pytest_funcmem.harness.local.analysis import Analysis, UnreadableFunctionError, analyse
-from pytest_funcmem.harness.local.choice import choose, shortlist
 from pytest_funcmem.harness.local.literals import mine
 from pytest_funcmem.harness.local.mutants import Mutant, make_mutants
 from pytest_funcmem.harness.local.scaffolds import scaffold_for

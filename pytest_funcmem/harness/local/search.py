@@ -101,6 +101,12 @@ class Trial:
         """Whether the original raises on it."""
         return self.output.outcome == "raised"
 
+    @property
+    def cost(self) -> tuple[int, ...]:
+        """Dearer is worse: raising, made up, long, late."""
+        mocked = rests_on_mocks(self.state, self.questions)
+        return self.raises, mocked, made_up_parts(self.state), size_of(self.state), self.order
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:

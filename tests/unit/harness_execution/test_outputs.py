@@ -137,6 +137,7 @@ def test_a_candidate_takes_the_place_of_the_original_and_keeps_its_decorators() 
         line=3,
         language="python",
         prelude="p = 1",
+        code="def f(x):\n        return 2",
     )
     assert original_program(function, Scaffold()).text == text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_funcmem.core.records import InputState, OutputState
-from pytest_funcmem.harness.local.choice import choose, shortlist
+from pytest_funcmem.harness.choice import choose, shortlist
 from pytest_funcmem.harness.local.search import Trial
 
 

@@ -8,17 +8,47 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeVar
 
-from pytest_funcmem.harness.local.search import Trial, made_up_parts, size_of
-from pytest_funcmem.harness.validate import rests_on_mocks
-
-__all__ = ["choose", "shortlist"]
+__all__ = ["Choosable", "choose", "shortlist"]
 
 MAX_RAISING = 2
 """Raising states in a harness, unless coverage needs more or there are no others."""
 
 
-def shortlist(trials: Sequence[Trial], limit: int) -> tuple[Trial, ...]:
+class Choosable(Protocol):
+    """An input state that was run."""
+
+    @property
+    def order(self) -> int:
+        """Position among all states tried."""
+        ...
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """Executable lines of the function that it reached."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Digest of its result and effects."""
+        ...
+
+    @property
+    def raises(self) -> bool:
+        """Whether the original raises on it."""
+        ...
+
+    @property
+    def cost(self) -> tuple[int, ...]:
+        """What to avoid; compared item by item, the greater is the dearer. No two states cost the same."""
+        ...
+
+
+T = TypeVar("T", bound=Choosable)
+
+
+def shortlist(trials: Sequence[T], limit: int) -> tuple[T, ...]:
     """The states worth a second look: those that cover, then many different outputs, then the rest.
 
     Args:
@@ -31,7 +61,7 @@ def shortlist(trials: Sequence[Trial], limit: int) -> tuple[Trial, ...]:
     counts: Counter[object] = Counter(_sort(trial) for trial in chosen)
     rest = [trial for trial in trials if trial not in chosen]
     while rest and len(chosen) < limit:
-        best = min(rest, key=lambda trial: (counts[_sort(trial)], *_cost(trial)))
+        best = min(rest, key=lambda trial: (counts[_sort(trial)], *trial.cost))
         counts[_sort(best)] += 1
         rest.remove(best)
         chosen.append(best)
@@ -39,8 +69,8 @@ def shortlist(trials: Sequence[Trial], limit: int) -> tuple[Trial, ...]:
 
 
 def choose(
-    trials: Sequence[Trial], limit: int, *, kills: Mapping[str, frozenset[int]] | None = None
-) -> tuple[Trial, ...]:
+    trials: Sequence[T], limit: int, *, kills: Mapping[str, frozenset[int]] | None = None
+) -> tuple[T, ...]:
     """Choose the states of the harness.
 
     Args:
@@ -66,7 +96,7 @@ def choose(
             trial.order: sum(1 for orders in open_kills.values() if trial.order in orders)
             for trial in allowed
         }
-        best = min(allowed, key=lambda trial: (-gains[trial.order], *_cost(trial)), default=None)
+        best = min(allowed, key=lambda trial: (-gains[trial.order], *trial.cost), default=None)
         if best is None or gains[best.order] == 0:
             break
         chosen.append(best)
@@ -82,7 +112,7 @@ def choose(
                 trial.raises,
                 outputs[trial.digest],
                 paths[trial.lines],
-                *_cost(trial),
+                *trial.cost,
             ),
         )
         chosen.append(best)
@@ -93,22 +123,16 @@ def choose(
     return tuple(chosen)
 
 
-def _covering(trials: Sequence[Trial]) -> list[Trial]:
+def _covering(trials: Sequence[T]) -> list[T]:
     """Few states that together reach every line that any of them reaches."""
     missing = {line for trial in trials for line in trial.lines}
-    chosen: list[Trial] = []
+    chosen: list[T] = []
     while missing:
-        best = min(trials, key=lambda trial: (-len(trial.lines & missing), *_cost(trial)))
+        best = min(trials, key=lambda trial: (-len(trial.lines & missing), *trial.cost))
         chosen.append(best)
         missing -= best.lines
     return chosen
 
 
-def _sort(trial: Trial) -> object:
+def _sort(trial: Choosable) -> object:
     return trial.digest, trial.lines
-
-
-def _cost(trial: Trial) -> tuple[bool, bool, int, int, int]:
-    """Dearer is worse: raising, made up, long, late."""
-    mocked = rests_on_mocks(trial.state, trial.questions)
-    return trial.raises, mocked, made_up_parts(trial.state), size_of(trial.state), trial.order
