@@ -120,7 +120,13 @@ OPTIONS: tuple[Option, ...] = (
         default=(),
         metavar="FORMAT:FILE",
         repeatable=True,
-        help="Report file to write, such as json:audit.jsonl (repeatable).",
+        help="Report file to write, such as json:audit.jsonl or html:audit.html (repeatable).",
+    ),
+    Option(
+        name="mask",
+        kind="flag",
+        default=False,
+        help="Hide code bodies, literals and values in every report: failures, JUnit and report files.",
     ),
     Option(
         name="baseline",
@@ -326,6 +332,7 @@ class Settings:
     sandbox: str = "auto"
     store: str = ".funcmem"
     report: tuple[str, ...] = ()
+    mask: bool = False
     baseline: str | None = None
     tau_func: float = 0.8
     tau_text: float = 0.75

@@ -519,6 +519,7 @@ class AuditRecord:
         seconds: Wall-clock seconds by stage (``generate``, ``build``, ``run``); 0 for what was reused.
         cost_usd: Money spent on this function; None where nothing paid was used.
         reused: Stages whose result came out of the store.
+        masked_sha256: Digest of the function's code where its text is masked; None where the text is there.
     """
 
     function: SourceFunction
@@ -532,6 +533,7 @@ class AuditRecord:
     seconds: Mapping[str, float] = field(default_factory=dict)
     cost_usd: float | None = None
     reused: tuple[str, ...] = ()
+    masked_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     },
     "reporter": {
         "json": Entry(target="pytest_funcmem.reporting.json_report:JsonReporter"),
+        "html": Entry(target="pytest_funcmem.reporting.html.report:HtmlReporter"),
     },
 }
 

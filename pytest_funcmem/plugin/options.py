@@ -204,6 +204,9 @@ def rerun_flags(config: pytest.Config) -> list[str]:
         given = config.getoption(option.flag)
         if given is None or option.name == "report" or option.name in own:
             continue
+        if option.kind == "flag":
+            flags.append(option.flag if given else option.flag.replace("--", "--no-", 1))
+            continue
         values: Mapping[int, Any] | list[Any] = given if option.repeatable else [given]
         flags.extend(f"{option.flag}={value}" for value in values)
     return flags

@@ -24,6 +24,8 @@ from pytest_funcmem.harness.execution import PROGRAMS
 from pytest_funcmem.plugin.item import FunctionItem, SourceNode
 from pytest_funcmem.plugin.options import rerun_command_start, rerun_flags
 from pytest_funcmem.plugin.progress import Progress
+from pytest_funcmem.plugin.quiet_log import QuietLog
+from pytest_funcmem.reporting.masking import mask
 from pytest_funcmem.sandbox.choice import open_sandbox
 from pytest_funcmem.store.directory_store import DirectoryStore
 from pytest_funcmem.verdict.rates import RunDecision, Summary, exit_decision, summarise
@@ -48,6 +50,7 @@ class AuditRun:
         self.unnamed = 0  # functions that a replay file does not name
         self.started = _now()
         self.progress = Progress(config)
+        self._quiet = QuietLog()
         self.reports = tuple(_report(item) for item in settings.report)
         self._check()
         self.corpus: Corpus = read_sources(
@@ -176,6 +179,8 @@ class AuditRun:
         """
         settings = self.settings
         self.started = _now()
+        if settings.mask:
+            self._quiet.start()
         store = DirectoryStore(Path(settings.store))
         store.prepare()
         target = RememberedModel(_given(settings.model), settings, store)
@@ -214,12 +219,13 @@ class AuditRun:
         return found
 
     def wait(self, key: str) -> AuditRecord:
-        """The record of a function, waited for with progress on show."""
+        """The record of a function, waited for with progress on show; masked where that was asked for."""
         if self.audit is None:
             self.start()
         if self.audit is None:
             raise AssertionError("started above")
-        return self.progress.wait(self.audit.future(key))
+        record = self.progress.wait(self.audit.future(key))
+        return mask(record) if self.settings.mask else record
 
     def close(self) -> None:
         """Stop the pipeline; finished pieces stay in the store."""
@@ -227,12 +233,15 @@ class AuditRun:
             self.audit.close()
         for builder in self.builders.values():
             builder.close()
+        self._quiet.stop()
 
     # --------------------------------------------------------------------------------------- reporting
 
     def finished(self) -> list[FunctionItem]:
-        """The items that ran, in order of collection."""
-        return [item for item in self.items if item.record is not None]
+        """The items that ran, in the order of their functions, whatever order they ran in."""
+        order = {function.key: number for number, function in enumerate(self.corpus.functions)}
+        done = [item for item in self.items if item.record is not None]
+        return sorted(done, key=lambda item: order[item.original.key])
 
     def summary(self) -> Summary:
         """Counts and rates over the items that ran."""

@@ -6,19 +6,17 @@ manifest's times differ between an audit and its repetition. An absent figure is
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_funcmem.core.digests import text_digest
-from pytest_funcmem.core.errors import AuditError, UsageError
+from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Harness, Inconclusive, Json, Rate, Side
+from pytest_funcmem.reporting.digests import shown_digest
+from pytest_funcmem.reporting.files import write_whole
 from pytest_funcmem.verdict.rates import Rates, Summary, summarise
 
 __all__ = [
@@ -65,27 +63,14 @@ class JsonReporter:
         """
         summary = summarise(records, tau_func=self._settings.tau_func, tau_text=self._settings.tau_text)
         lines = report_lines(manifest, records, nodeids, summary)
-        beside = path.with_name(f".{path.name[:64]}-{secrets.token_hex(8)}.tmp")
-        try:
-            with beside.open("x", encoding="ascii", newline="\n") as stream:
-                for line in lines:
-                    stream.write(
-                        json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(", ", ": "))
-                    )
-                    stream.write("\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-            beside.replace(path)
-        except BaseException as exc:
-            with contextlib.suppress(OSError):
-                beside.unlink()
-            if isinstance(exc, OSError):
-                raise AuditError(
-                    f"The JSON report could not be written: {exc.strerror or exc}.",
-                    where=str(path),
-                    remedy="name a file in a directory that can be written, with room for it",
-                ) from exc
-            raise
+        write_whole(
+            path,
+            (
+                json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(", ", ": ")) + "\n"
+                for line in lines
+            ),
+            what="JSON report",
+        )
 
 
 def report_lines(
@@ -115,7 +100,7 @@ def function_line(record: AuditRecord, nodeid: str) -> dict[str, Json]:
             "qualname": function.qualname,
             "language": function.language,
             "line": function.line,
-            "sha256": text_digest(function.code),
+            "sha256": shown_digest(record),
             "severity": None,
         },
         "verdict": record.verdict.kind,

@@ -13,7 +13,7 @@ from pytest_funcmem.core.records import InputState, Json, OutputState, StateComp
 from pytest_funcmem.harness.values import UNCHANGED, show_value
 from pytest_funcmem.reporting.plain_text import around, shorten, visible
 
-__all__ = ["OUTCOMES", "ShownState", "differing", "input_lines", "show_state"]
+__all__ = ["OUTCOMES", "Part", "ShownState", "differing", "input_lines", "output_parts", "show_state"]
 
 _VALUE = 4_000  # characters of a rendered value before it is made to fit
 _PARTS = 4  # parts of one output that are shown
@@ -26,6 +26,19 @@ OUTCOMES: Mapping[str, str] = {
     "missing": "gave no result",
 }
 """What is said of a run that did not end by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part of an output: what is compared, and what is shown (not yet visible, not yet made to fit)."""
+
+    value: Json
+    text: str
+
+    @property
+    def identity(self) -> str:
+        """The same for equal parts of two outputs."""
+        return canonical_json(self.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +71,9 @@ def show_state(comparison: StateComparison, *, state_width: int, output_width: i
         state_width: Most cells of a line of the input state.
         output_width: Most cells of a part of an output; about three lines of its column.
     """
-    original = _parts(comparison.original)
-    target = None if comparison.target_matches else _parts(comparison.target)
-    reference = None if comparison.reference_matches else _parts(comparison.reference)
+    original = output_parts(comparison.original)
+    target = None if comparison.target_matches else output_parts(comparison.target)
+    reference = None if comparison.reference_matches else output_parts(comparison.reference)
     names = ["result"]
     for other in (target, reference):
         if other is not None:
@@ -77,12 +90,13 @@ def show_state(comparison: StateComparison, *, state_width: int, output_width: i
     )
 
 
-def input_lines(state: InputState, *, width: int) -> tuple[str, ...]:
+def input_lines(state: InputState, *, width: int, most: int = _PARTS) -> tuple[str, ...]:
     """The input state as source text: arguments, then the receiver and what else it sets up.
 
     Args:
         state: The input state.
         width: Most cells of a line.
+        most: Most lines.
     """
     arguments = [*state.arguments, *(f"{name}={value}" for name, value in state.keywords)]
     texts = [f"({', '.join(arguments)})"]
@@ -94,30 +108,34 @@ def input_lines(state: InputState, *, width: int) -> tuple[str, ...]:
     texts += [f"file {name} {content!r}" for name, content in state.files]
     texts += [f"env {name}={value}" for name, value in state.environment]
     texts += [f"{path} answers {value}" for path, value in state.answers]
-    return tuple(shorten(visible(text), width) for text in _first(texts))
+    return tuple(shorten(visible(text), width) for text in _first(texts, most))
 
 
-def _parts(output: OutputState | None) -> dict[str, tuple[str, str]]:
-    """Parts of an output by name: what is compared, and what is shown."""
+def output_parts(output: OutputState | None) -> dict[str, Part]:
+    """The parts of an output by name, in a fixed order: ``result``, then calls and what else was left behind.
+
+    Args:
+        output: None where the candidate could not be run.
+    """
     if output is None:
-        return {"result": ("not run", "was not run")}
-    parts = {"result": (_identity(_result_of(output)), _result(output))}
+        return {"result": Part(value="not run", text="was not run")}
+    parts = {"result": Part(value=_result_of(output), text=_result(output))}
     if output.outcome not in ("returned", "raised"):
         return parts
     for number, call in enumerate(output.calls, start=1):
-        parts[f"call {number}"] = (_identity(call), _call(call))
+        parts[f"call {number}"] = Part(value=call, text=_call(call))
     if output.receiver is not None:
-        parts["self"] = (_identity(output.receiver), _value(output.receiver))
+        parts["self"] = Part(value=output.receiver, text=_value(output.receiver))
     for label, mapping in (
         ("argument", output.arguments),
         ("global", output.module_globals),
         ("file", output.files),
     ):
         for name, value in sorted(mapping.items()):
-            parts[f"{label} {visible(name)}"] = (_identity(value), _value(value))
+            parts[f"{label} {visible(name)}"] = Part(value=value, text=_value(value))
     for label, text in (("stdout", output.stdout), ("stderr", output.stderr)):
         if text:
-            parts[label] = (text, repr(text[:_VALUE]))
+            parts[label] = Part(value=text, text=repr(text[:_VALUE]))
     return parts
 
 
@@ -146,37 +164,39 @@ def _call(call: Json) -> str:
     return f"{call['path']}({', '.join(arguments)})"
 
 
-def _identity(value: Json) -> str:
-    return canonical_json(value)
-
-
 def _names(one: Mapping[str, object], two: Mapping[str, object]) -> list[str]:
     return [*one, *(name for name in two if name not in one)]
 
 
-def _differ(original: Mapping[str, tuple[str, str]], other: Mapping[str, tuple[str, str]], name: str) -> bool:
-    absent = ("", "")
-    return original.get(name, absent)[0] != other.get(name, absent)[0]
+def _differ(original: Mapping[str, Part], other: Mapping[str, Part], name: str) -> bool:
+    one, two = original.get(name), other.get(name)
+    if one is None or two is None:
+        return one is not two
+    return one.identity != two.identity
 
 
-def _own(original: Mapping[str, tuple[str, str]], other: Mapping[str, tuple[str, str]]) -> list[str]:
+def _own(original: Mapping[str, Part], other: Mapping[str, Part]) -> list[str]:
     """Names of the parts in which a candidate differs; of one that did not end by itself, its end alone."""
     if other.keys() == {"result"} and _differ(original, other, "result"):
         return ["result"]
     return [name for name in _names(original, other) if _differ(original, other, name)] or ["result"]
 
 
+def _text(parts: Mapping[str, Part], name: str) -> str:
+    return parts[name].text if name in parts else ""
+
+
 def _first_difference(
     name: str,
-    original: Mapping[str, tuple[str, str]],
-    *others: Mapping[str, tuple[str, str]] | None,
+    original: Mapping[str, Part],
+    *others: Mapping[str, Part] | None,
 ) -> int:
     """Where the first candidate that differs in a part begins to."""
-    text = visible(original.get(name, ("", ""))[1])
+    text = visible(_text(original, name))
     for other in others:
         if other is None or not _differ(original, other, name):
             continue
-        against = visible(other.get(name, ("", ""))[1])
+        against = visible(_text(other, name))
         for place, (one, two) in enumerate(zip(text, against, strict=False)):
             if one != two:
                 return place
@@ -185,17 +205,17 @@ def _first_difference(
 
 
 def _lines(
-    parts: Mapping[str, tuple[str, str]], names: list[str], place: Mapping[str, int], width: int
+    parts: Mapping[str, Part], names: list[str], place: Mapping[str, int], width: int
 ) -> tuple[str, ...]:
     texts = []
     for name in names:
-        text = visible(parts[name][1]) if name in parts else "none"
+        text = visible(parts[name].text) if name in parts else "none"
         label = "" if name == "result" else f"{name}: "
         texts.append(label + around(text, place.get(name, 0), max(10, width - len(label))))
     return tuple(_first(texts))
 
 
-def _first(texts: list[str]) -> list[str]:
-    if len(texts) <= _PARTS:
+def _first(texts: list[str], most: int = _PARTS) -> list[str]:
+    if len(texts) <= most:
         return texts
-    return [*texts[: _PARTS - 1], f"and {len(texts) - _PARTS + 1} more"]
+    return [*texts[: most - 1], f"and {len(texts) - most + 1} more"]
