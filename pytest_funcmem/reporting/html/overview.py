@@ -66,9 +66,9 @@ def _about(manifest: Mapping[str, Json], summary: Summary, settings: Settings) -
     if settings.mask:
         rows.append(("masked", "code bodies, literals and values are hidden in this report"))
     items = "".join(f"<div><dt>{_text(name)}</dt><dd>{_text(value)}</dd></div>" for name, value in rows)
-    decided = f"{conclusive.numerator} of {conclusive.denominator} functions decided" + (
-        f": {percent(conclusive.value)} ({_interval(conclusive)})" if conclusive.denominator else ""
-    )
+    decided = f"{conclusive.numerator} of {conclusive.denominator} functions decided"
+    if conclusive.value is not None:
+        decided += f": {percent(conclusive.value)} ({_interval(conclusive)})"
     return f'<dl class="about">{items}</dl><p class="decided">{decided}</p>'
 
 
@@ -132,7 +132,7 @@ def _interval(rate: Rate) -> str:
 def _charts(records: Sequence[AuditRecord], settings: Settings) -> str:
     taus = {"tau_func": settings.tau_func, "tau_text": settings.tau_text}
     by_language = prevalence_by_language(records, **taus)
-    groups: dict[str, Prevalence] = {**by_language}
+    groups: dict[str, Prevalence] = {str(name): shares for name, shares in by_language.items()}
     if len(groups) != 1:
         groups[_ALL] = prevalence(records, **taus)
     text = {
