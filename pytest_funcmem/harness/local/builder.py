@@ -20,10 +20,11 @@ from pytest_funcmem.harness.local.analysis import Analysis, UnreadableFunctionEr
 from pytest_funcmem.harness.local.literals import mine
 from pytest_funcmem.harness.local.mutants import Mutant, make_mutants
 from pytest_funcmem.harness.local.scaffolds import scaffold_for
-from pytest_funcmem.harness.local.search import Search, Trial, made_up_parts, suffices
+from pytest_funcmem.harness.local.search import Search
 from pytest_funcmem.harness.local.settings import LocalBuilderSettings
 from pytest_funcmem.harness.local.states import StatePlan
 from pytest_funcmem.harness.local.stubs import make_stubs
+from pytest_funcmem.harness.local.trials import Trial, made_up_parts, suffices
 from pytest_funcmem.harness.outputs import same_output, validity
 from pytest_funcmem.harness.validate import (
     MUTANT_TIMEOUT_S,

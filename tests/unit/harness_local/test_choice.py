@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_funcmem.core.records import InputState, OutputState
 from pytest_funcmem.harness.choice import choose, shortlist
-from pytest_funcmem.harness.local.search import Trial
+from pytest_funcmem.harness.local.trials import Trial
 
 
 def trial(order, lines, digest, *, raises=False, text="1"):

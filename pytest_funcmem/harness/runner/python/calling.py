@@ -16,8 +16,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from .encoding import FILENAME, Json, class_name, encode, message_of, mro_of
-from .fabrication import Fabricated
 from .loading import Loaded, leads_to
+from .made_objects import Fabricated
 from .world import Loop
 
 DRAINED_ITEMS = 1_000  # items taken from a generator

@@ -18,7 +18,8 @@ from typing import Any
 
 from .absent import finder
 from .encoding import FILENAME, MODULE, Json, class_name, message_of, writable
-from .fabrication import HELPERS, fabrication
+from .expressions import HELPERS
+from .fabrication import fabrication
 
 
 class _LoadTimeoutError(BaseException):

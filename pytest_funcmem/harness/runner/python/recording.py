@@ -16,7 +16,9 @@ from typing import Any
 
 from .calling import Taken, bound, describe, take
 from .encoding import FILENAME, MODULE, Json, encode, encode_bytes, encode_text, neutral, writable
-from .fabrication import HELPERS, MAX_QUESTIONS, fabrication, note_failure
+from .expressions import HELPERS, rebind
+from .fabrication import MAX_QUESTIONS, fabrication
+from .failures import note_failure
 from .loading import Loaded
 from .world import world
 
@@ -346,7 +348,7 @@ def run_state(
     fabrication.codes = {id(code): loaded.line for code in codes}
     try:
         _lay_files(state["files"])
-        fabrication.rebind()
+        rebind()
         helped = [name for name in HELPERS if name not in loaded.space]
         loaded.space.update({name: HELPERS[name] for name in helped})
         for statement in state["setup"]:
