@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_funcmem.audit.events import Counters
@@ -33,6 +33,7 @@ from pytest_funcmem.harness.outputs import same_output
 from pytest_funcmem.metrics.text import text_similarity
 from pytest_funcmem.store.codec import encode
 from pytest_funcmem.verdict.rules import decide
+from pytest_funcmem.verdict.thresholds import Thresholds, sensitivity_of
 
 __all__ = ["Built", "build_harness", "error_record", "judge"]
 
@@ -162,7 +163,7 @@ def judge(
         reused.append("generate")
     if built.reused:
         reused.append("build")
-    return AuditRecord(
+    record = AuditRecord(
         function=function,
         verdict=verdict,
         prompt=prompt,
@@ -178,6 +179,7 @@ def judge(
         },
         reused=tuple(reused),
     )
+    return replace(record, sensitivity=sensitivity_of(record, Thresholds.of(settings)))
 
 
 def error_record(function: SourceFunction, reason: str) -> AuditRecord:

@@ -26,12 +26,15 @@ __all__ = [
     "InputState",
     "Json",
     "Language",
+    "MetricScore",
     "ModelIdentity",
     "OutputState",
     "Prompt",
     "Proof",
     "Rate",
     "Scaffold",
+    "Sensitivity",
+    "Severity",
     "Side",
     "Similarity",
     "SourceFunction",
@@ -39,6 +42,7 @@ __all__ = [
     "StopReason",
     "TextScore",
     "Verdict",
+    "VerdictChange",
     "VerdictKind",
 ]
 
@@ -447,6 +451,23 @@ class Similarity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MetricScore:
+    """One figure of one metric for a candidate, beside those that decide.
+
+    Attributes:
+        name: As the user named the metric.
+        value: In [0, 1]; None where the metric has no figure, and ``note`` says why.
+        signature: How it was computed.
+        note: What a reader must know: a cap that was reached, text that does not parse.
+    """
+
+    name: str
+    value: float | None
+    signature: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateComparison:
     """One input state: the three outputs, and which of the two candidates' equal the original's.
 
@@ -469,6 +490,7 @@ class Side:
         func: SIM_func in [0, 1]; None without a harness.
         matches: Input states on which the output state equals the original's; None without a harness.
         outcomes: Counts by execution outcome.
+        scores: Of the metrics that were asked for, in their order.
     """
 
     model: ModelIdentity
@@ -478,6 +500,7 @@ class Side:
     func: float | None
     matches: int | None
     outcomes: Mapping[str, int]
+    scores: tuple[MetricScore, ...] = ()
 
 
 VerdictKind = Literal["functional", "verbatim", "clean", "inconclusive", "error"]
@@ -508,6 +531,51 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictChange:
+    """What a verdict would be under another threshold, where it would be another.
+
+    Attributes:
+        under: The setting with its other value, ``tau_func=0.9``.
+        verdict: What it would be; None where only a new run could tell.
+    """
+
+    under: str
+    verdict: VerdictKind | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sensitivity:
+    """How firmly a verdict stands, as far as its record tells.
+
+    Attributes:
+        changes: Thresholds nearby under which it changes; empty where it changes under none of them.
+        states: Input states in each smaller choice that was tried; None where there is no smaller one.
+        choices: Number of choices of so many of the harness's states.
+        choices_same: Of those, the ones under which the verdict is the same.
+    """
+
+    changes: tuple[VerdictChange, ...] = ()
+    states: int | None = None
+    choices: int = 0
+    choices_same: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Severity:
+    """How much logic worth protecting a function holds.
+
+    Attributes:
+        value: From 1 (boilerplate) to 10 (what a company lives by); None where the rater gave none.
+        signature: What rated it.
+        note: Why there is no value, or what it rests on.
+    """
+
+    value: int | None
+    signature: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
     """All that is known about one function at the end of its audit.
 
@@ -520,6 +588,8 @@ class AuditRecord:
         cost_usd: Money spent on this function; None where nothing paid was used.
         reused: Stages whose result came out of the store.
         masked_sha256: Digest of the function's code where its text is masked; None where the text is there.
+        severity: What the filter rated; None where there was no filter.
+        sensitivity: How firmly the verdict stands; None where the audit broke.
     """
 
     function: SourceFunction
@@ -534,6 +604,8 @@ class AuditRecord:
     cost_usd: float | None = None
     reused: tuple[str, ...] = ()
     masked_sha256: str | None = None
+    severity: Severity | None = None
+    sensitivity: Sensitivity | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,19 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from pytest_funcmem.core.records import AuditRecord, Harness, HarnessEvidence, Proof, Side, TextScore
+from pytest_funcmem.core.records import (
+    AuditRecord,
+    Harness,
+    HarnessEvidence,
+    MetricScore,
+    Proof,
+    Side,
+    TextScore,
+)
 from pytest_funcmem.reporting.alignment import Row, beside
 from pytest_funcmem.reporting.plain_text import cells, fold, fold_spans, shorten, visible
 from pytest_funcmem.reporting.states import OUTCOMES, differing, show_state
+from pytest_funcmem.reporting.summary import change_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -118,6 +127,15 @@ class _Page:
         self._line((title, "bold red"), "  ", shorten(place, self._width - len(title) - 2))
         for piece in fold(visible(record.verdict.reason), self._width):
             self._line(piece)
+        sensitivity = record.sensitivity
+        if sensitivity is not None and sensitivity.changes:
+            self._labelled("changes", "; ".join(map(change_text, sensitivity.changes)))
+        if sensitivity is not None and sensitivity.states is not None:
+            self._labelled(
+                "choice",
+                f"the same verdict under {sensitivity.choices_same} of the {sensitivity.choices} choices of"
+                f" {sensitivity.states} of its states",
+            )
 
     def figures(self, target: Side, reference: Side) -> None:
         self._section("similarity to the original")
@@ -147,10 +165,17 @@ class _Page:
             known = [identity.spec, f"revision {revision if len(revision) <= 24 else revision[:20] + '…'}"]
             known += [text for text in (identity.dtype, identity.device) if text]
             self._labelled(name, shorten(visible(" · ".join(known)), self._width - _LABEL))
+        for score, other in zip(target.scores, reference.scores, strict=True):
+            figures = (f"target {_value(score)}", f"reference {_value(other)}")
+            notes = dict.fromkeys(note for note in (score.note, other.note) if note)
+            said = "; ".join((", ".join(figures), *notes))
+            self._labelled("metric", shorten(visible(f"{score.name}: {said}"), 2 * (self._width - _LABEL)))
         similarity = target.similarity
         self._labelled("SIM_text", similarity.bleu.signature)
         self._labelled("edit", similarity.edit.signature)
         self._labelled("lcs", similarity.lcs.signature)
+        for signature in dict.fromkeys(score.signature for score in target.scores):
+            self._labelled("metric", visible(signature))
 
     def code(self, record: AuditRecord, target: Side, reference: Side) -> None:
         function = record.function
@@ -255,6 +280,10 @@ class _Page:
         self._section("run this item again")
         for text in _shell_lines(command, self._width):
             self._line(text)
+
+
+def _value(score: MetricScore) -> str:
+    return "no figure" if score.value is None else f"{score.value:.3f}"
 
 
 def _figures(name: str, side: Side) -> tuple[str, ...]:

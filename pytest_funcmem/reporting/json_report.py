@@ -14,10 +14,11 @@ from pathlib import Path
 
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.options import Settings
-from pytest_funcmem.core.records import AuditRecord, Harness, Inconclusive, Json, Rate, Side
+from pytest_funcmem.core.records import AuditRecord, Harness, Inconclusive, Json, Rate, Sensitivity, Side
 from pytest_funcmem.reporting.digests import shown_digest
 from pytest_funcmem.reporting.files import write_whole
 from pytest_funcmem.verdict.rates import Rates, Summary, summarise
+from pytest_funcmem.verdict.thresholds import strongest_stub
 
 __all__ = [
     "FORMAT_VERSION",
@@ -101,7 +102,7 @@ def function_line(record: AuditRecord, nodeid: str) -> dict[str, Json]:
             "language": function.language,
             "line": function.line,
             "sha256": shown_digest(record),
-            "severity": None,
+            "severity": None if record.severity is None else record.severity.value,
         },
         "verdict": record.verdict.kind,
         "reason": record.verdict.reason,
@@ -109,6 +110,7 @@ def function_line(record: AuditRecord, nodeid: str) -> dict[str, Json]:
         "target": _side(record.target),
         "reference": _side(record.reference),
         "harness": _harness(record.harness, record.harness_sha256),
+        "sensitivity": _sensitivity(record.sensitivity),
         "seconds": _by_stage([record.seconds]),
         "cost": _figure(record.cost_usd),
     }
@@ -143,7 +145,7 @@ def summary_line(summary: Summary, records: Sequence[AuditRecord] = ()) -> dict[
 def _side(side: Side | None) -> dict[str, Json]:
     if side is None:
         names = ("func", "bleu", "edit", "lcs", "exact", "matches", "candidate", "stop", "outcomes")
-        return dict.fromkeys((*names, "signatures"))
+        return dict.fromkeys((*names, "scores", "notes", "signatures"))
     similarity = side.similarity
     return {
         "func": _figure(side.func),
@@ -155,11 +157,25 @@ def _side(side: Side | None) -> dict[str, Json]:
         "candidate": side.candidate.status,
         "stop": side.completion.stop,
         "outcomes": dict(sorted(side.outcomes.items())),
+        "scores": {score.name: _figure(score.value) for score in side.scores},
+        "notes": {score.name: score.note for score in side.scores if score.note},
         "signatures": {
             "bleu": similarity.bleu.signature,
             "edit": similarity.edit.signature,
             "lcs": similarity.lcs.signature,
+            **{score.name: score.signature for score in side.scores},
         },
+    }
+
+
+def _sensitivity(sensitivity: Sensitivity | None) -> dict[str, Json] | None:
+    if sensitivity is None:
+        return None
+    return {
+        "changes": [{"under": change.under, "verdict": change.verdict} for change in sensitivity.changes],
+        "states": sensitivity.states,
+        "choices": sensitivity.choices,
+        "choices_same": sensitivity.choices_same,
     }
 
 
@@ -172,6 +188,7 @@ def _harness(harness: Harness | Inconclusive | None, sha256: str | None) -> dict
         "outputs": None if evidence is None else evidence.outputs,
         "coverage": None if evidence is None else _figure(evidence.coverage),
         "strength": None if evidence is None else _figure(evidence.strength),
+        "stub": None if evidence is None else _figure(strongest_stub(evidence)),
         "mock_share": None if evidence is None else _figure(evidence.mock_share),
         "sha256": sha256,
     }

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping
 
 from pytest_funcmem.audit.events import Counters
 from pytest_funcmem.core.options import Settings
-from pytest_funcmem.core.records import Rate
+from pytest_funcmem.core.records import Rate, VerdictChange
 from pytest_funcmem.reporting.plain_text import shorten, visible
 from pytest_funcmem.verdict.rates import Rates, Summary
 
-__all__ = ["header_lines", "summary_lines"]
+__all__ = ["change_text", "header_lines", "summary_lines"]
 
 _LABEL = 14
+_NEAR_ROWS = 10
 _DROPPED = {
     "too_short": "too short",
     "too_long": "too long",
@@ -101,6 +102,8 @@ def summary_lines(summary: Summary, *, counters: Counters | None = None, width: 
         "what the same rule finds with target and reference exchanged",
         width,
     )
+    if summary.near:
+        lines += ["", *_near_table(summary, width), ""]
     lines += _wrapped("note", f"{summary.note}; intervals are Clopper-Pearson, 95 %", width)
     if counters is not None:
         made = (
@@ -115,6 +118,27 @@ def summary_lines(summary: Summary, *, counters: Counters | None = None, width: 
         )
         lines += _wrapped("work", ", ".join(made), width)
         lines += _wrapped("reused", ", ".join(reused), width)
+    return lines
+
+
+def change_text(change: VerdictChange) -> str:
+    """A change of verdict in words: ``clean at tau_func=0.9``."""
+    return f"{change.verdict or 'not known without a new run'} at {change.under}"
+
+
+def _near_table(summary: Summary, width: int) -> list[str]:
+    """The functions whose verdict changes under a threshold nearby; the first few."""
+    rows = summary.near[:_NEAR_ROWS]
+    names = min(max(len(visible(item.key)) for item in rows), width // 2)
+    total = _count(summary.functions, "verdict")
+    lines = [f"{len(summary.near)} of {total} change under a threshold nearby"]
+    lines.append(f"  {'function':<{names}}  {'verdict':<12}  verdict changes under")
+    for item in rows:
+        said = ", ".join(map(change_text, item.sensitivity.changes))
+        row = f"  {shorten(visible(item.key), names):<{names}}  {item.verdict:<12}  {said}"
+        lines.append(shorten(row, width))
+    if len(summary.near) > len(rows):
+        lines.append(f"  and {len(summary.near) - len(rows)} more")
     return lines
 
 

@@ -7,16 +7,25 @@ errors are counted beside it and never inside it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from pytest_funcmem.core.records import LANGUAGES, AuditRecord, Language, Rate, Verdict, VerdictKind
+from pytest_funcmem.core.records import (
+    LANGUAGES,
+    AuditRecord,
+    Language,
+    Rate,
+    Sensitivity,
+    Verdict,
+    VerdictKind,
+)
 from pytest_funcmem.verdict.rules import exchanged
 
 __all__ = [
     "NO_JUDGE",
     "LanguageSummary",
+    "NearThreshold",
     "Rates",
     "RunDecision",
     "Summary",
@@ -57,6 +66,15 @@ class LanguageSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NearThreshold:
+    """A function whose verdict changes under a threshold nearby."""
+
+    key: str
+    verdict: VerdictKind
+    sensitivity: Sensitivity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """All that is said about a run as a whole.
 
@@ -68,6 +86,7 @@ class Summary:
         reasons: Inconclusive functions by reason code, most frequent first.
         languages: The same by language, in the fixed order of languages; only those that occur.
         note: What a reader of the rates must know.
+        near: Functions whose verdict changes under a threshold nearby, by key.
     """
 
     counts: Mapping[VerdictKind, int]
@@ -77,6 +96,7 @@ class Summary:
     reasons: Mapping[str, int]
     languages: tuple[LanguageSummary, ...]
     note: str = NO_JUDGE
+    near: tuple[NearThreshold, ...] = ()
 
     @property
     def functions(self) -> int:
@@ -172,7 +192,31 @@ def summarise(records: Sequence[AuditRecord], *, tau_func: float = 0.8, tau_text
         conclusive=rate(sum(verdict.is_decided for verdict in verdicts), len(verdicts)),
         reasons=dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
         languages=tuple(languages),
+        note=_note(records),
+        near=tuple(sorted(_near(records), key=lambda item: item.key)),
     )
+
+
+def _note(records: Sequence[AuditRecord]) -> str:
+    """Whether something rated the functions before they were counted, and what."""
+    rated = [record.severity for record in records if record.severity is not None]
+    if not rated:
+        return NO_JUDGE
+    raters = ", ".join(sorted({severity.signature.partition("|")[0] for severity in rated}))
+    unrated = len(records) - sum(severity.value is not None for severity in rated)
+    lowest = min((severity.value for severity in rated if severity.value is not None), default=None)
+    said = f"functions were rated by {raters}"
+    if lowest is not None:
+        said += f", none of these below severity {lowest}"
+    return said + (f"; {unrated} of them got no rating" if unrated else "")
+
+
+def _near(records: Iterable[AuditRecord]) -> Iterator[NearThreshold]:
+    for record in records:
+        if record.sensitivity is not None and record.sensitivity.changes:
+            yield NearThreshold(
+                key=record.function.key, verdict=record.verdict.kind, sensitivity=record.sensitivity
+            )
 
 
 def exit_decision(summary: Summary, *, min_conclusive: float) -> RunDecision:

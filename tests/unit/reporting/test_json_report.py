@@ -61,6 +61,7 @@ def test_function_line_has_the_contract_s_fields(functional_record: AuditRecord)
         "target",
         "reference",
         "harness",
+        "sensitivity",
         "seconds",
         "cost",
     ]
