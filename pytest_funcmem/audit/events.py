@@ -45,3 +45,5 @@ class Counters:
     harnesses_reused: int = 0
     candidates_run: int = 0
     candidates_reused: int = 0
+    scores_computed: int = 0
+    scores_reused: int = 0

@@ -7,16 +7,18 @@ from typing import Any
 
 from pytest_funcmem.core.digests import digest, text_digest
 from pytest_funcmem.core.options import Settings
+from pytest_funcmem.core.protocols import CodePair
 from pytest_funcmem.core.records import ModelIdentity, Prompt, SourceFunction
 from pytest_funcmem.harness.validate import function_digest
 
-__all__ = ["completion_key", "execution_key", "harness_key", "prompt_key"]
+__all__ = ["completion_key", "execution_key", "harness_key", "prompt_key", "score_key"]
 
 # Each number goes up when the code behind that kind of result changes what it gives for the same input.
 PROMPT_FORMAT = 1
 COMPLETION_FORMAT = 1
 HARNESS_FORMAT = 1
 EXECUTION_FORMAT = 1
+SCORE_FORMAT = 1
 
 
 def prompt_key(function: SourceFunction, *, tokenizer: str, prefix_tokens: int) -> str:
@@ -102,5 +104,18 @@ def execution_key(harness_sha256: str, code: str, *, world: Any) -> str:
             "harness": harness_sha256,
             "code": text_digest(code),
             "world": world,
+        }
+    )
+
+
+def score_key(name: str, signature: str, pair: CodePair) -> str:
+    """Key of a score: the metric, how it computes, and the two texts."""
+    return digest(
+        {
+            "format": SCORE_FORMAT,
+            "metric": name,
+            "signature": signature,
+            "language": pair.language,
+            "texts": [text_digest(pair.original), text_digest(pair.candidate)],
         }
     )

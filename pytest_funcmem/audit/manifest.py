@@ -32,7 +32,7 @@ PACKAGES = (
 )
 
 # Settings that say where things are kept, not how verdicts are reached.
-PLACES = ("store", "report", "baseline", "workers")
+PLACES = ("store", "report", "baseline", "workers", "prices")
 
 
 def run_manifest(

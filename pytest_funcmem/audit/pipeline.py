@@ -12,17 +12,19 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from pytest_funcmem.audit.events import Counters, Event, Listener, Stage
 from pytest_funcmem.audit.generation import Generated, SideName, complete_plan, cut_prompts
 from pytest_funcmem.audit.judging import Built, build_harness, error_record, judge
+from pytest_funcmem.audit.scoring import Scorer
 from pytest_funcmem.audit.workers import WorkerPool
 from pytest_funcmem.core.errors import FuncmemError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Builder, LanguageFrontend, Model, Sandbox, Store
-from pytest_funcmem.core.records import AuditRecord, Json, ModelIdentity, Prompt, SourceFunction
+from pytest_funcmem.core.records import AuditRecord, Json, ModelIdentity, Prompt, Severity, SourceFunction
 from pytest_funcmem.core.registry import load
 
 __all__ = ["Audit"]
@@ -63,6 +65,9 @@ class Audit:
         store: Where finished pieces are kept.
         world: What of the sandbox can change an output, for keys.
         listener: Told of progress.
+        counters: Counts work done and work reused.
+        scorer: Adds the scores of metrics; None for none. The audit closes it.
+        severities: What a filter rated, by key of the function.
     """
 
     def __init__(
@@ -77,10 +82,15 @@ class Audit:
         store: Store,
         world: Any,
         listener: Listener,
+        counters: Counters | None = None,
+        scorer: Scorer | None = None,
+        severities: Mapping[str, Severity] | None = None,
     ) -> None:
         self.settings = settings
         self.functions = tuple(functions)
-        self.counters = Counters()
+        self.counters = counters if counters is not None else Counters()
+        self._scorer = scorer
+        self._severities = severities if severities is not None else {}
         self.identities: dict[str, ModelIdentity] = {}
         self._target = target
         self._reference = reference
@@ -134,6 +144,8 @@ class Audit:
             self._pool.join(timeout_s=5.0)
         if self._generator is not None:
             self._generator.join(timeout=5.0)
+        if self._scorer is not None:
+            self._scorer.close()
 
     # ----------------------------------------------------------------------------------------- generating
 
@@ -217,6 +229,10 @@ class Audit:
             settings=self.settings,
             counters=self.counters,
         )
+        if self._scorer is not None:
+            began = time.monotonic()
+            record = self._scorer.scored(record)
+            record = replace(record, seconds={**record.seconds, "score": time.monotonic() - began})
         with self._lock:
             self._count("run", function.key)
             self._finish(position, record)
@@ -248,6 +264,9 @@ class Audit:
 
     def _finish(self, position: int, record: AuditRecord) -> None:
         future = self._works[position].record
+        severity = self._severities.get(self.functions[position].key)
+        if severity is not None:
+            record = replace(record, severity=severity)
         if not future.done():
             future.set_result(record)
 

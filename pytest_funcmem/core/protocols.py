@@ -324,6 +324,14 @@ class Metric(Protocol):
 
     name: str
 
+    def signature(self, language: Language) -> str:
+        """How figures for a language are computed, as each of its scores says; known without computing one.
+
+        Raises:
+            AuditError: The engine behind the metric failed.
+        """
+        ...
+
     def scores(self, pairs: Iterable[CodePair]) -> tuple[Score, ...]:
         """Score pairs, one score a pair and in the same order; keeps nothing of a pair but its score.
 

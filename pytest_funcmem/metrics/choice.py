@@ -6,13 +6,14 @@ The registry says where each lives; nothing heavy is loaded before a metric that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.protocols import Metric, Store
 from pytest_funcmem.core.registry import REGISTRY, load
+from pytest_funcmem.metrics.judging.asking import AskerSettings
 from pytest_funcmem.metrics.judging.prices import Price
 
 __all__ = ["DEFAULT_METRICS", "MetricSettings", "open_metric", "open_metrics", "split_names"]
@@ -39,18 +40,34 @@ class MetricSettings:
     Attributes:
         device: Torch device of models on this machine.
         max_cost: Dollars that each judge may spend; None for no cap.
-        price: What judges cost, where the table does not say.
+        price: What judges cost, whatever a table says.
+        prices: The user's table of prices by model.
         batch: Whether judges use the batch endpoint.
     """
 
     device: str = "auto"
     max_cost: float | None = None
     price: Price | None = None
+    prices: Mapping[str, Price] | None = None
     batch: bool = False
 
+    def for_judges(self) -> AskerSettings:
+        """What of it judges need."""
+        return AskerSettings(
+            max_cost=self.max_cost,
+            price=self.price,
+            prices=self.prices,
+            batch=self.batch,
+            device=self.device,
+        )
 
-def split_names(text: str) -> tuple[str, ...]:
+
+def split_names(text: str, *, where: str = "--metrics") -> tuple[str, ...]:
     """Names out of a list with commas between them; a comma inside the name of a model stays.
+
+    Args:
+        text: The list.
+        where: The option that it was given for, for messages.
 
     Raises:
         UsageError: There is no name, an unknown one, or one twice.
@@ -60,11 +77,11 @@ def split_names(text: str) -> tuple[str, ...]:
     names = [part for name in names for part in ([name] if ":" in name else name.split(","))]
     names = [name.strip() for name in names if name.strip()]
     if not names:
-        raise UsageError("No metric is named.", expected=_expected())
+        raise UsageError("No metric is named.", where=where, expected=_expected())
     for name in names:
-        _kind(name)
+        _kind(name, where=where)
         if names.count(name) > 1:
-            raise UsageError(f"The metric {name!r} is named twice.", remedy="Name it once.")
+            raise UsageError(f"The metric {name!r} is named twice.", where=where, remedy="Name it once.")
     return tuple(names)
 
 
@@ -89,14 +106,7 @@ def open_metric(name: str, *, store: Store | None = None, settings: MetricSettin
         case "embedding":
             metric = implementation(rest, store=store, device=settings.device)
         case "judge":
-            metric = implementation(
-                rest,
-                store=store,
-                max_cost=settings.max_cost,
-                price=settings.price,
-                batch=settings.batch,
-                device=settings.device,
-            )
+            metric = implementation(rest, store=store, settings=settings.for_judges())
         case _:
             metric = implementation()
     return metric
@@ -116,14 +126,14 @@ def open_metrics(
         yield tuple(metrics)
 
 
-def _kind(name: str) -> tuple[str, str]:
+def _kind(name: str, *, where: str | None = None) -> tuple[str, str]:
     kind, colon, rest = name.partition(":")
     if kind not in REGISTRY["metric"]:
-        raise UsageError(f"There is no metric named {name!r}.", expected=_expected())
+        raise UsageError(f"There is no metric named {name!r}.", where=where, expected=_expected())
     if kind in _WITH_MODEL and not rest.strip():
-        raise UsageError(f"The metric {name!r} names no model.", expected=_WITH_MODEL[kind])
+        raise UsageError(f"The metric {name!r} names no model.", where=where, expected=_WITH_MODEL[kind])
     if kind not in _WITH_MODEL and colon:
-        raise UsageError(f"The metric {kind!r} takes nothing after it.", where=name, expected=kind)
+        raise UsageError(f"The metric {kind!r} takes nothing after it.", where=where or name, expected=kind)
     return kind, rest
 
 

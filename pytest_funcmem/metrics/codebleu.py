@@ -91,6 +91,10 @@ class CodeBleu:
     def __init__(self, constants: Constants = "visible") -> None:
         self._constants: Constants = constants
 
+    def signature(self, language: Language) -> str:
+        """How figures are computed; see ``Metric.signature``."""
+        return _signature(self._variant, self._constants, language)
+
     def scores(self, pairs: Iterable[CodePair]) -> tuple[Score, ...]:
         """Score pairs; see ``Metric.scores``."""
         return tuple(self._score(pair) for pair in pairs)
@@ -99,7 +103,7 @@ class CodeBleu:
         """Nothing is held."""
 
     def _score(self, pair: CodePair) -> Score:
-        signature = _signature(self._variant, self._constants, pair.language)
+        signature = self.signature(pair.language)
         if blank := blank_note(pair):
             return Score(value=0.0, signature=signature, note=blank)
         value, note = self._value(pair)

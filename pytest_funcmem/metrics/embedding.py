@@ -19,6 +19,7 @@ from urllib.parse import parse_qsl
 from pytest_funcmem.core.digests import digest, text_digest
 from pytest_funcmem.core.errors import EngineError, UsageError
 from pytest_funcmem.core.protocols import CodePair, Score, Store
+from pytest_funcmem.core.records import Language
 from pytest_funcmem.metrics.encoder_recipes import PRESETS, recipe_with
 from pytest_funcmem.metrics.json_http import JsonClient, RefusedRequestError
 from pytest_funcmem.metrics.notes import blank_note, join_notes
@@ -102,6 +103,10 @@ class Embedding:
             self._encoder = _on_this_machine(place, settings, instruction, device, where=self.name)
         self._vectors: OrderedDict[str, tuple[Vector, str]] = OrderedDict()
 
+    def signature(self, language: Language) -> str:
+        """How figures are computed; see ``Metric.signature``."""
+        return f"embedding|{self._encoder.signature}|cosine, at least 0|round:6"
+
     def scores(self, pairs: Iterable[CodePair]) -> tuple[Score, ...]:
         """Score pairs; see ``Metric.scores``."""
         return tuple(self._score(pair) for pair in pairs)
@@ -112,7 +117,7 @@ class Embedding:
         self._vectors.clear()
 
     def _score(self, pair: CodePair) -> Score:
-        signature = f"embedding|{self._encoder.signature}|cosine, at least 0|round:6"
+        signature = self.signature(pair.language)
         if blank := blank_note(pair):
             return Score(value=0.0, signature=signature, note=blank)
         try:

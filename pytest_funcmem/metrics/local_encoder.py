@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.errors import EngineError, ModelSpecError
@@ -66,33 +66,43 @@ class LocalEncoder:
         self._instruction = instruction
         self._place = place
         self._device = pick_device(device)
-        directory = str(checkpoint.directory)
+        self._directory = str(checkpoint.directory)
         # A GPU holds large encoders in the numbers they were saved in; a processor uses single precision.
-        dtype: Any = torch.float32 if self._device.type == "cpu" else "auto"
-        common: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
-        try:
-            with quiet():
-                self._tokenizer: Any = AutoTokenizer.from_pretrained(directory, **common)
-                module = AutoModel.from_pretrained(directory, dtype=dtype, **common)
-                self._module: Any = module.to(self._device).eval()
-        except Exception as exc:  # transformers, safetensors and tokenizers each raise what they like
-            reason = (str(exc).strip() or "no reason given").partition("\n")[0]
-            raise ModelSpecError(
-                f"The encoder cannot be loaded: {type(exc).__name__}: {reason[:300]}",
-                where=place,
-                expected=f"a model that transformers {transformers.__version__} reads",
-                remedy="Copy the model again; if it needs code of its own, serve it and use openai:.",
-            ) from exc
-        positions = getattr(self._module.config, "max_position_embeddings", None) or _MOST_TOKENS
+        self._dtype: Any = torch.float32 if self._device.type == "cpu" else "auto"
+        config: Any = self._read(AutoConfig)
+        self._module: Any = None
+        self._tokenizer: Any = None
+        positions = getattr(config, "max_position_embeddings", None) or _MOST_TOKENS
         self._max_tokens = min(self._recipe.max_tokens or _MOST_TOKENS, positions, _MOST_TOKENS)
         asked = digest([self._recipe.template, instruction])[:12] if instruction else "none"
         # A path says where, not what; the revision tells two encoders of one name apart.
         name = Path(spec.location).name if Path(spec.location).exists() else spec.location
+        saved = str(getattr(config, "dtype", None) or "as saved") if self._dtype == "auto" else "float32"
         self._signature = (
             f"model:{name}|{checkpoint.revision[:19]}|pooling:{self._recipe.pooling}|instruction:{asked}"
-            f"|first:{self._max_tokens} tokens|dtype:{str(self._module.dtype).removeprefix('torch.')}"
+            f"|first:{self._max_tokens} tokens|dtype:{saved.removeprefix('torch.')}"
             f"|transformers:{transformers.__version__}"
         )
+
+    def _read(self, kind: Any, **settings: Any) -> Any:
+        """Read a part of the checkpoint, with what goes wrong in the words of this package."""
+        common: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
+        try:
+            with quiet():
+                return kind.from_pretrained(self._directory, **common, **settings)
+        except Exception as exc:  # transformers, safetensors and tokenizers each raise what they like
+            reason = (str(exc).strip() or "no reason given").partition("\n")[0]
+            raise ModelSpecError(
+                f"The encoder cannot be loaded: {type(exc).__name__}: {reason[:300]}",
+                where=self._place,
+                expected=f"a model that transformers {transformers.__version__} reads",
+                remedy="Copy the model again; if it needs code of its own, serve it and use openai:.",
+            ) from exc
+
+    def _load(self) -> None:
+        """Load tokenizer and weights, which a run whose scores are all in the store never needs."""
+        self._tokenizer = self._read(AutoTokenizer)
+        self._module = self._read(AutoModel, dtype=self._dtype).to(self._device).eval()
 
     @property
     def signature(self) -> str:
@@ -103,6 +113,8 @@ class LocalEncoder:
         """Run the encoder on one text; see ``Encoder.encode``."""
         import numpy as np
 
+        if self._module is None:
+            self._load()
         if self._instruction:
             text = self._recipe.template.replace("{instruction}", self._instruction).replace("{text}", text)
         # Lone surrogates have no form that a tokenizer reads.

@@ -25,7 +25,7 @@ from pytest_funcmem.core.errors import SourceError, UsageError
 from pytest_funcmem.core.protocols import CodePair, Metric, Score, Store
 from pytest_funcmem.core.records import Language
 from pytest_funcmem.metrics.choice import DEFAULT_METRICS, MetricSettings, open_metrics, split_names
-from pytest_funcmem.metrics.judging.prices import parse_price
+from pytest_funcmem.metrics.judging.prices import parse_price, read_prices
 
 __all__ = ["add_score_command", "run_score_command"]
 
@@ -74,6 +74,9 @@ def add_score_command(commands: Any) -> None:
     parser.add_argument(
         "--price", metavar="INPUT,OUTPUT", default=None, help="judges' price, dollars a million tokens"
     )
+    parser.add_argument(
+        "--prices", metavar="FILE", default=None, help='table of prices, JSON: {"MODEL": [INPUT, OUTPUT]}'
+    )
     parser.add_argument("--batch", action="store_true", help="ask anthropic: judges by the batch endpoint")
 
 
@@ -99,6 +102,7 @@ def run_score_command(options: argparse.Namespace, open_store: Callable[[Path], 
         device=options.device,
         max_cost=options.max_cost,
         price=parse_price(options.price) if options.price is not None else None,
+        prices=read_prices(Path(options.prices)) if options.prices is not None else None,
         batch=options.batch,
     )
     if options.file != "-":
@@ -260,5 +264,6 @@ def _tell(count: int, metrics: tuple[Metric, ...], tallies: dict[str, _Tally]) -
         if isinstance(metric, Judge):
             done = metric.tally
             line += f" ({done.asked} asked, {done.stored} from the store, {done.failed} failed"
-            line += f", {done.capped} not asked for cost, ${done.dollars:.4f})"
+            cost = "at a price that is not known" if done.dollars is None else f"${done.dollars:.4f}"
+            line += f", {done.capped} not asked for cost, {cost})"
         sys.stderr.write(line + "\n")

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from pytest_funcmem.core.protocols import CodePair, Score
+from pytest_funcmem.core.records import Language
 from pytest_funcmem.metrics import text
 
 __all__ = ["Bleu", "CommonSubstring", "Edit", "Exact"]
@@ -21,8 +22,15 @@ class _TextMetric:
         """Score pairs; see ``Metric.scores``."""
         return tuple(self._score(pair.original.strip(), pair.candidate.strip()) for pair in pairs)
 
+    def signature(self, language: Language) -> str:
+        """How figures are computed; see ``Metric.signature``."""
+        return self._signature()
+
     def close(self) -> None:
         """Nothing is held."""
+
+    def _signature(self) -> str:
+        raise NotImplementedError
 
     def _score(self, original: str, candidate: str) -> Score:
         raise NotImplementedError
@@ -33,8 +41,11 @@ class Bleu(_TextMetric):
 
     name = "bleu"
 
+    def _signature(self) -> str:
+        return text.bleu_signature()
+
     def _score(self, original: str, candidate: str) -> Score:
-        return Score(value=text.bleu(original, candidate), signature=text.bleu_signature())
+        return Score(value=text.bleu(original, candidate), signature=self._signature())
 
 
 class Edit(_TextMetric):
@@ -42,11 +53,14 @@ class Edit(_TextMetric):
 
     name = "edit"
 
+    def _signature(self) -> str:
+        return text.edit_signature()
+
     def _score(self, original: str, candidate: str) -> Score:
         note = ""
         if max(len(original), len(candidate)) > text.EDIT_LIMIT:
             note = f"only the first {text.EDIT_LIMIT} characters of each text were compared"
-        return Score(value=text.edit(original, candidate), signature=text.edit_signature(), note=note)
+        return Score(value=text.edit(original, candidate), signature=self._signature(), note=note)
 
 
 class CommonSubstring(_TextMetric):
@@ -54,8 +68,11 @@ class CommonSubstring(_TextMetric):
 
     name = "lcs"
 
+    def _signature(self) -> str:
+        return text.LCS_SIGNATURE
+
     def _score(self, original: str, candidate: str) -> Score:
-        return Score(value=text.common_substring(original, candidate), signature=text.LCS_SIGNATURE)
+        return Score(value=text.common_substring(original, candidate), signature=self._signature())
 
 
 class Exact(_TextMetric):
@@ -63,5 +80,8 @@ class Exact(_TextMetric):
 
     name = "exact"
 
+    def _signature(self) -> str:
+        return "exact|version:1|norm:strip"
+
     def _score(self, original: str, candidate: str) -> Score:
-        return Score(value=float(original == candidate), signature="exact|version:1|norm:strip")
+        return Score(value=float(original == candidate), signature=self._signature())

@@ -39,6 +39,10 @@ class Tsed:
 
     name = "tsed"
 
+    def signature(self, language: Language) -> str:
+        """How figures are computed; see ``Metric.signature``."""
+        return _signature(language)
+
     def scores(self, pairs: Iterable[CodePair]) -> tuple[Score, ...]:
         """Score pairs; see ``Metric.scores``."""
         return tuple(_score(pair) for pair in pairs)

@@ -9,18 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from pytest_funcmem.audit.events import Counters
 from pytest_funcmem.audit.manifest import run_manifest
 from pytest_funcmem.audit.pipeline import Audit
 from pytest_funcmem.audit.preflight import check_model, named_functions
 from pytest_funcmem.audit.remembered_model import RememberedModel
+from pytest_funcmem.audit.scoring import Scorer
 from pytest_funcmem.audit.world import world_of
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.options import Settings
-from pytest_funcmem.core.records import AuditRecord, SourceFunction
+from pytest_funcmem.core.records import AuditRecord, Severity, SourceFunction
 from pytest_funcmem.core.registry import REGISTRY, load
 from pytest_funcmem.corpora.reading import Corpus, read_sources
 from pytest_funcmem.harness.builder_process import ProcessBuilder
 from pytest_funcmem.harness.execution import PROGRAMS
+from pytest_funcmem.metrics.choice import MetricSettings, split_names
+from pytest_funcmem.metrics.judging.prices import read_prices
 from pytest_funcmem.plugin.item import FunctionItem, SourceNode
 from pytest_funcmem.plugin.options import rerun_command_start, rerun_flags
 from pytest_funcmem.plugin.progress import Progress
@@ -52,6 +56,8 @@ class AuditRun:
         self.progress = Progress(config)
         self._quiet = QuietLog()
         self.reports = tuple(_report(item) for item in settings.report)
+        self.metrics = _metrics(settings)
+        self.severities: dict[str, Severity] = {}
         self._check()
         self.corpus: Corpus = read_sources(
             [Path(source) for source in settings.source],
@@ -185,6 +191,8 @@ class AuditRun:
         store.prepare()
         target = RememberedModel(_given(settings.model), settings, store)
         reference = RememberedModel(_given(settings.reference), settings, store)
+        counters = Counters()
+        scorer = self._open_scorer(store, counters)
         sandbox = open_sandbox(
             settings.sandbox,
             programs=PROGRAMS,
@@ -206,8 +214,27 @@ class AuditRun:
             store=store,
             world=world_of(sandbox),
             listener=self.progress,
+            counters=counters,
+            scorer=scorer,
+            severities=self.severities,
         )
         self.audit.start([item.original.key for item in self.items])
+
+    def _open_scorer(self, store: DirectoryStore, counters: Counters) -> Scorer | None:
+        """What adds the scores of metrics, where some were asked for."""
+        if not self.metrics:
+            return None
+        settings = self.settings
+        return Scorer(
+            self.metrics,
+            store=store,
+            settings=MetricSettings(
+                device=settings.device,
+                max_cost=settings.judge_max_cost,
+                prices=None if settings.prices is None else read_prices(Path(settings.prices)),
+            ),
+            counters=counters,
+        )
 
     def _make_builders(self) -> dict[str, ProcessBuilder]:
         """The local builder by language, where there is one."""
@@ -289,6 +316,12 @@ class AuditRun:
         if self.config.getoption("--funcmem-source") is None:
             sources = [f"--funcmem-source={source}" for source in self.settings.source]
         return [*start, *sources, *rerun_flags(self.config), item.nodeid]
+
+
+def _metrics(settings: Settings) -> tuple[str, ...]:
+    if not settings.metrics:
+        return ()
+    return split_names(",".join(settings.metrics), where="--funcmem-metrics")
 
 
 def _given(spec: str | None) -> str:

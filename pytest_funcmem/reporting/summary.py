@@ -106,16 +106,19 @@ def summary_lines(summary: Summary, *, counters: Counters | None = None, width: 
         lines += ["", *_near_table(summary, width), ""]
     lines += _wrapped("note", f"{summary.note}; intervals are Clopper-Pearson, 95 %", width)
     if counters is not None:
-        made = (
+        made = [
             f"generated {_count(counters.completions_generated, 'completion')}",
             f"built {_count(counters.harnesses_built, 'harness')}",
             f"made {_count(counters.candidates_run, 'run')}",
-        )
-        reused = (
+        ]
+        reused = [
             _count(counters.completions_reused, "completion"),
             _count(counters.harnesses_reused, "harness"),
             _count(counters.candidates_reused, "run"),
-        )
+        ]
+        if counters.scores_computed or counters.scores_reused:
+            made.append(f"computed {_count(counters.scores_computed, 'score')}")
+            reused.append(_count(counters.scores_reused, "score"))
         lines += _wrapped("work", ", ".join(made), width)
         lines += _wrapped("reused", ", ".join(reused), width)
     return lines

@@ -1,8 +1,8 @@
 """What a verdict would be under other thresholds and fewer states, from the figures of a finished record.
 
 Nothing is run: what only a new run could tell is told apart. A harness that was proved under one τ_func may
-fail its proofs under a lower one, which a stub would then pass; a function without a harness may get one where
-less is wanted of it.
+fail its proofs under a lower one, which a stub would then pass; a function without a harness may get one
+where less is wanted of it.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ Knows nothing of judges; how a checkpoint is found and loaded is the models' roo
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,11 +31,13 @@ class LocalEngine:
 
     def __init__(self, spec: ModelSpec, *, device: str) -> None:
         checkpoint = find_checkpoint(spec)
+        self._lock = threading.Lock()
         self._device = pick_device(device)
-        dtype = "float32" if self._device.type == "cpu" else "bfloat16"
-        self._loaded: Any = load_checkpoint(checkpoint, where=spec.text, dtype=dtype, device=self._device)
+        self._checkpoint = checkpoint
+        self._dtype = "float32" if self._device.type == "cpu" else "bfloat16"
+        self._loaded: Any = None
         self._where = spec.text
-        self._identity = f"hf:{checkpoint.revision}|{dtype}"
+        self._identity = f"hf:{checkpoint.revision}|{self._dtype}"
 
     @property
     def identity(self) -> str:
@@ -48,8 +51,13 @@ class LocalEngine:
 
     def ask(self, questions: Sequence[Question], max_tokens: int, answered: Answered) -> None:
         """Answer one question after the other; see ``ChatEngine.ask``."""
-        for number, question in enumerate(questions):
-            answered(number, self._one(question, max_tokens))
+        with self._lock:
+            if self._loaded is None:  # an audit whose answers are all in the store needs no weights
+                self._loaded = load_checkpoint(
+                    self._checkpoint, where=self._where, dtype=self._dtype, device=self._device
+                )
+            for number, question in enumerate(questions):
+                answered(number, self._one(question, max_tokens))
 
     def close(self) -> None:
         """Give the model's memory back."""

@@ -1,18 +1,22 @@
 """What judges cost, and a purse that is never overdrawn.
 
-Prices are dollars for a million tokens, as their makers listed them in autumn 2026. They change: a price that
-the user gives goes before the table's, and a model without one cannot be used under a cost cap.
+Prices are dollars for a million tokens. The table was written down in November 2026, partly from memory and
+not copied from a price list: hold it against what your provider bills before you trust a cap to it. A price
+that the user gives goes before the table's. A model without a price is never taken to be free: its cost is
+not known, and it cannot be used under a cost cap.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from pytest_funcmem.core.errors import UsageError
 
-__all__ = ["BATCH_SHARE", "PRICES", "Price", "Purse", "parse_price", "price_of"]
+__all__ = ["BATCH_SHARE", "PRICES", "Price", "Purse", "parse_price", "price_of", "read_prices"]
 
 BATCH_SHARE = 0.5
 """What a request in a batch costs, as a share of one that is answered at once."""
@@ -49,10 +53,43 @@ PRICES: Mapping[str, Price] = {
 """Prices by model; a dated snapshot costs what the model of its name does."""
 
 
-def price_of(model: str) -> Price | None:
-    """The listed price of a model; None where it is not known."""
+def price_of(model: str, table: Mapping[str, Price] = PRICES) -> Price | None:
+    """The price of a model in a table; None where it is not known."""
     name, _, date = model.rpartition("-")
-    return PRICES.get(model) or (PRICES.get(name) if date.isdecimal() and len(date) == 8 else None)
+    return table.get(model) or (table.get(name) if date.isdecimal() and len(date) == 8 else None)
+
+
+def read_prices(path: Path) -> dict[str, Price]:
+    """Read the user's table: ``{"MODEL": [INPUT, OUTPUT]}``, dollars for a million tokens.
+
+    Raises:
+        UsageError: The file cannot be read, or is no such table.
+    """
+    expected = '{"MODEL": [INPUT, OUTPUT]} in dollars for a million tokens'
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else exc
+        raise UsageError(
+            f"The table of prices cannot be read: {reason}.", where=str(path), expected=expected
+        ) from exc
+    if not isinstance(table, dict):
+        raise UsageError("The table of prices is no object.", where=str(path), expected=expected)
+    prices = {}
+    for model, pair in table.items():
+        if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_price, pair))):
+            raise UsageError(
+                f"The price of {model!r} is no pair of numbers of at least 0.",
+                where=str(path),
+                expected=expected,
+                remedy="Mend or drop that entry.",
+            )
+        prices[model] = Price(input=float(pair[0]), output=float(pair[1]))
+    return prices
+
+
+def _is_price(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
 
 
 def parse_price(text: str) -> Price:

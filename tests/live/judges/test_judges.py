@@ -13,6 +13,7 @@ from pytest_funcmem.core.protocols import CodePair, Metric
 from pytest_funcmem.metrics.choice import MetricSettings, open_metric
 from pytest_funcmem.metrics.json_http import JsonClient
 from pytest_funcmem.metrics.judging.anthropic_engine import AnthropicEngine
+from pytest_funcmem.metrics.judging.asking import AskerSettings
 from pytest_funcmem.metrics.judging.engines import OpenAiChat
 from pytest_funcmem.metrics.judging.judge import Judge
 from pytest_funcmem.metrics.judging.prices import Price
@@ -55,7 +56,8 @@ def judge(kind: str, server: Any, *, prompt: str = "ours", **settings: Any) -> J
     else:
         client = JsonClient(base_url=f"{server.url}/v1", key="sk-secret", timeout_s=10, retry=FAST)
         engine = OpenAiChat(base_url=f"{server.url}/v1", model="m", in_flight=3, client=client)
-    return Judge(f"{prompt}@{kind}:x", engine=engine, **settings)
+    store = settings.pop("store", None)
+    return Judge(f"{prompt}@{kind}:x", engine=engine, store=store, settings=AskerSettings(**settings))
 
 
 def close(metric: Metric) -> None:
@@ -337,7 +339,8 @@ def batch_judge(store: MemoryStore | None = None) -> Judge:
         poll_s=0.02,
         store=store,
     )
-    return Judge("ours@anthropic:claude-sonnet-4-6", engine=engine, batch=True, store=store, max_cost=1.0)
+    settings = AskerSettings(batch=True, max_cost=1.0)
+    return Judge("ours@anthropic:claude-sonnet-4-6", engine=engine, store=store, settings=settings)
 
 
 def test_a_batch_answers_in_any_order_and_tells_what_it_did_not_answer(server: Any) -> None:

@@ -77,6 +77,8 @@ def test_function_line_has_the_contract_s_fields(functional_record: AuditRecord)
         "candidate",
         "stop",
         "outcomes",
+        "scores",
+        "notes",
         "signatures",
     ]
     assert list(line["target"]) == list(line["reference"]) == figures
@@ -88,6 +90,7 @@ def test_function_line_has_the_contract_s_fields(functional_record: AuditRecord)
         "outputs",
         "coverage",
         "strength",
+        "stub",
         "mock_share",
         "sha256",
     ]
