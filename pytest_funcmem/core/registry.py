@@ -68,6 +68,8 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     "reporter": {
         "json": Entry(target="pytest_funcmem.reporting.json_report:JsonReporter"),
         "html": Entry(target="pytest_funcmem.reporting.html.report:HtmlReporter"),
+        "sarif": Entry(target="pytest_funcmem.reporting.sarif_report:SarifReporter"),
+        "md": Entry(target="pytest_funcmem.reporting.markdown_report:MarkdownReporter"),
     },
 }
 

@@ -11,6 +11,7 @@ from _pytest._code.code import ExceptionInfo, ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from pytest_funcmem.core.records import AuditRecord, SourceFunction
+from pytest_funcmem.reporting.digests import shown_digest
 from pytest_funcmem.reporting.failure_report import failure_report
 
 if TYPE_CHECKING:
@@ -69,6 +70,25 @@ class SourceNode(pytest.Collector):
         ]
 
 
+def junit_properties(record: AuditRecord) -> list[tuple[str, object]]:
+    """What pytest's own ``--junitxml`` says of a function besides its outcome; without absent figures."""
+    found: list[tuple[str, object]] = [
+        ("funcmem_verdict", record.verdict.kind),
+        ("funcmem_language", record.function.language),
+        ("funcmem_sha256", shown_digest(record)),
+    ]
+    for name, side in (("target", record.target), ("reference", record.reference)):
+        if side is None:
+            continue
+        if side.func is not None:
+            found.append((f"funcmem_{name}_func", f"{side.func:.4f}"))
+        found.append((f"funcmem_{name}_text", f"{side.similarity.bleu.value:.4f}"))
+    evidence = None if record.harness is None else record.harness.evidence
+    if evidence is not None and evidence.strength is not None:
+        found.append(("funcmem_harness_strength", f"{evidence.strength:.4f}"))
+    return found
+
+
 class FunctionItem(pytest.Item):
     """The audit of one function.
 
@@ -87,6 +107,7 @@ class FunctionItem(pytest.Item):
     def setup(self) -> None:
         """Wait for the record; an audit that broke is an error here."""
         self.record = self.run.wait(self.original.key)
+        self.user_properties.extend(junit_properties(self.record))
         if self.record.verdict.kind == "error":
             pytest.fail(self.record.verdict.reason, pytrace=False)
 

@@ -20,6 +20,7 @@ from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Severity, SourceFunction
 from pytest_funcmem.core.registry import REGISTRY, load
+from pytest_funcmem.corpora.places import file_of
 from pytest_funcmem.corpora.reading import Corpus, read_sources
 from pytest_funcmem.harness.builder_process import ProcessBuilder
 from pytest_funcmem.harness.execution import PROGRAMS
@@ -137,12 +138,7 @@ class AuditRun:
         return nodes
 
     def _file_of(self, name: str) -> Path:
-        for source in self.settings.source:
-            base = Path(source).absolute()
-            for candidate in (base / name, base):
-                if candidate.is_file() and (candidate != base or base.name == name):
-                    return candidate
-        return Path(self.settings.source[0]).absolute()
+        return file_of(self.settings.source, name) or Path(self.settings.source[0]).absolute()
 
     def split_unnamed(self, items: Sequence[FunctionItem]) -> tuple[list[FunctionItem], list[FunctionItem]]:
         """Part the items that every replay file names from those that one does not.

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 from pytest_funcmem.core.errors import UsageError
@@ -28,6 +29,7 @@ __all__ = [
     "manifest_line",
     "read_report",
     "report_lines",
+    "report_schema",
     "summary_line",
 ]
 
@@ -224,6 +226,11 @@ def _rate(rate: Rate) -> dict[str, Json]:
 
 def _figure(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
+
+
+def report_schema() -> Json:
+    """The JSON Schema (draft 2020-12) of one line of the report, as it is shipped with this package."""
+    return json.loads(files(__package__).joinpath("schema", "report.schema.json").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

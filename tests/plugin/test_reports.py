@@ -5,7 +5,11 @@ from __future__ import annotations
 import base64
 import gzip
 import re
+from importlib.util import find_spec
 from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.conftest import ROOT, require
 
 SECRET = "AKIA-not-for-reports"
 
@@ -53,3 +57,30 @@ def test_a_secret_reaches_no_masked_output(scene) -> None:
     assert "FUNCTIONAL LEAK" in result.stdout.str()
     rerun = result.stdout.str().partition("run this item again")[2]
     assert re.search(r"--funcmem-mask\s", rerun)  # the command that is shown masks as well
+
+
+def test_junit_and_json_of_an_audit_hold_to_their_schemas(scene) -> None:
+    require(find_spec("xmlschema") is not None and find_spec("jsonschema") is not None, "schema packages")
+    import jsonschema
+    import xmlschema
+
+    from pytest_funcmem.reporting.json_report import report_schema
+
+    path = scene.pytester.path / "junit.xml"
+    result = scene.run(f"--junitxml={path}", "--funcmem-report=json:out.jsonl")
+    assert result.ret == 1
+    validator = jsonschema.Draft202012Validator(report_schema())
+    lines = scene.report()
+    assert len(lines) == 5
+    for line in lines:
+        assert [error.message for error in validator.iter_errors(line)] == []
+    xmlschema.XMLSchema(str(ROOT / "tests" / "schemas" / "junit.xsd")).validate(str(path))
+    cases = {case.get("name"): case for case in ElementTree.parse(path).iter("testcase")}
+    assert set(cases) == {"parcel_fee", "delay_class", "Depot.store"}
+    fee = {item.get("name"): item.get("value") for item in cases["parcel_fee"].iter("property")}
+    assert fee["funcmem_verdict"] == "functional"
+    assert fee["funcmem_target_func"] == "1.0000"
+    assert float(fee["funcmem_reference_func"]) < 0.8
+    assert fee.keys() >= {"funcmem_sha256", "funcmem_target_text", "funcmem_harness_strength"}
+    assert cases["parcel_fee"].find("failure") is not None
+    assert cases["Depot.store"].find("failure") is None

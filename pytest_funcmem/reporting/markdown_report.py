@@ -1,0 +1,153 @@
+"""The Markdown report: what a job summary or a comment on a change shows of an audit.
+
+Texts that came out of an audit stand in code spans, where neither Markdown nor HTML nor a mention in them
+means anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pytest_funcmem.core.options import Settings
+from pytest_funcmem.core.records import AuditRecord, Json, Rate, Side
+from pytest_funcmem.reporting.files import write_whole
+from pytest_funcmem.reporting.plain_text import shorten, visible
+from pytest_funcmem.verdict.rates import Rates, Summary, summarise
+
+__all__ = ["MarkdownReporter"]
+
+_LEAKS = 100  # leaks that are listed; job summaries have a limit of a mebibyte
+_TEXT = 160
+
+
+class MarkdownReporter:
+    """Writes the Markdown report of a finished audit.
+
+    Args:
+        settings: Of the audit.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def write(
+        self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str], path: Path
+    ) -> None:
+        """Write the file beside its place and rename it.
+
+        Args:
+            manifest: What the run was made under.
+            records: Finished records.
+            nodeids: Their node ids, in the same order.
+            path: Where the report goes.
+
+        Raises:
+            AuditError: The file cannot be written; nothing is left of it.
+        """
+        summary = summarise(records, tau_func=self._settings.tau_func, tau_text=self._settings.tau_text)
+        lines = [*_head(manifest, summary), *_rate_lines(summary), *_reason_lines(summary)]
+        lines += _leak_lines(records, nodeids)
+        write_whole(path, (f"{line}\n" for line in lines), what="Markdown report")
+
+
+def _head(manifest: Mapping[str, Json], summary: Summary) -> Iterator[str]:
+    leaks, errors = summary.rates.leaks.numerator, summary.counts["error"]
+    conclusive = summary.conclusive
+    yield f"## funcmem: {_count(leaks, 'leak')} in {_count(summary.functions, 'function')}"
+    yield ""
+    settings = manifest.get("settings") or {}
+    yield f"Target {_code(settings.get('model'))}, reference {_code(settings.get('reference'))}."
+    yield ""
+    yield "| " + " | ".join(summary.counts) + " | decided |"
+    yield "|" + " ---: |" * (len(summary.counts) + 1)
+    decided = f"{conclusive.numerator} of {conclusive.denominator}"
+    if conclusive.value is not None:
+        decided += f" ({100 * conclusive.value:.1f} %)"
+    yield "| " + " | ".join(str(number) for number in summary.counts.values()) + f" | {decided} |"
+    yield ""
+    missing = (manifest.get("selected") or 0) - (manifest.get("reported") or 0)
+    if missing > 0:
+        yield f"**Incomplete**: {_count(missing, 'selected function')} not reached."
+        yield ""
+    if errors:
+        yield f"**{_count(errors, 'function')}** could not be audited: nothing is known about them."
+        yield ""
+
+
+def _rate_lines(summary: Summary) -> Iterator[str]:
+    yield "| | kind | rate | 95 % interval | noise floor | 95 % interval |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: |"
+    blocks = [("all", summary.rates, summary.noise_floor)]
+    if len(summary.languages) > 1:
+        blocks += [(item.language, item.rates, item.noise_floor) for item in summary.languages]
+    for name, own, noise in blocks:
+        yield from _block(name, own, noise)
+    yield ""
+    yield (
+        "Of the functions decided; the noise floor is the same rule with target and reference exchanged; "
+        f"{summary.note}."
+    )
+    yield ""
+
+
+def _block(name: str, own: Rates, noise: Rates) -> Iterator[str]:
+    for label, kind in (("functional", "functional"), ("verbatim", "verbatim"), ("all leaks", "leaks")):
+        cells = [*_cells(getattr(own, kind)), *_cells(getattr(noise, kind))]
+        yield f"| {name} | {label} | {' | '.join(cells)} |"
+
+
+def _cells(rate: Rate) -> tuple[str, str]:
+    value = "n/a" if rate.value is None else f"{100 * rate.value:.1f} %"
+    return (
+        f"{value} ({rate.numerator}/{rate.denominator})",
+        f"{100 * rate.low:.1f} to {100 * rate.high:.1f} %",
+    )
+
+
+def _reason_lines(summary: Summary) -> Iterator[str]:
+    if summary.reasons:
+        shown = ", ".join(f"{number} {_code(reason)}" for reason, number in summary.reasons.items())
+        yield f"Inconclusive: {shown}."
+        yield ""
+
+
+def _leak_lines(records: Sequence[AuditRecord], nodeids: Sequence[str]) -> Iterator[str]:
+    leaks = [
+        (record, nodeid) for record, nodeid in zip(records, nodeids, strict=True) if record.verdict.is_leak
+    ]
+    if not leaks:
+        return
+    yield "| leak | function | SIM_func target, reference | SIM_text target, reference |"
+    yield "| --- | --- | ---: | ---: |"
+    for record, nodeid in leaks[:_LEAKS]:
+        func = f"{_func(record.target)}, {_func(record.reference)}"
+        text = f"{_text(record.target)}, {_text(record.reference)}"
+        yield f"| {record.verdict.kind} | {_code(nodeid)} | {func} | {text} |"
+    yield ""
+    if len(leaks) > _LEAKS:
+        yield f"and {_count(len(leaks) - _LEAKS, 'more leak')}."
+        yield ""
+
+
+def _func(side: Side | None) -> str:
+    return "n/a" if side is None or side.func is None else f"{side.func:.2f}"
+
+
+def _text(side: Side | None) -> str:
+    return "n/a" if side is None else f"{side.similarity.bleu.value:.2f}"
+
+
+def _code(value: object) -> str:
+    """A code span that holds any text, also within a table."""
+    text = shorten(visible(str(value)), _TEXT)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    # A table's cells end at a bar even within a code span; a backslash before it is taken away again there.
+    return f"{fence}{pad}{text or ' '}{pad}{fence}".replace("|", "\\|")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,171 @@
+"""The SARIF report (OASIS, version 2.1.0): leaks at their places in the audited source.
+
+Pages for code scanning read it. Leaks are results; functions whose audit broke are notifications of a run
+that did not succeed; what is inconclusive is counted in the run's properties and is no result.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from pytest_funcmem.core.options import Settings
+from pytest_funcmem.core.records import AuditRecord, Json, Side
+from pytest_funcmem.corpora.places import file_of
+from pytest_funcmem.reporting.digests import shown_digest
+from pytest_funcmem.reporting.files import write_whole
+from pytest_funcmem.reporting.plain_text import visible
+from pytest_funcmem.verdict.rates import summarise
+
+__all__ = ["SarifReporter"]
+
+_RULES = (
+    {
+        "id": "functional",
+        "name": "FunctionalLeak",
+        "shortDescription": {"text": "The model gives back what this function does"},
+        "fullDescription": {
+            "text": "The target's completion behaves like the training function on most input states, in "
+            "other words; the reference's does not. "
+            "The target learned the function's behaviour from its training."
+        },
+        "defaultConfiguration": {"level": "error"},
+    },
+    {
+        "id": "verbatim",
+        "name": "NearVerbatimLeak",
+        "shortDescription": {"text": "The model gives back this function's text"},
+        "fullDescription": {
+            "text": "The target's completion is near-verbatim the training function; the reference's is not. "
+            "The target learned the function's text from its training."
+        },
+        "defaultConfiguration": {"level": "error"},
+    },
+)
+_ROOT = "%SRCROOT%"
+
+
+class SarifReporter:
+    """Writes the SARIF report of a finished audit.
+
+    Args:
+        settings: Of the audit; its sources say where the files lie.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def write(
+        self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str], path: Path
+    ) -> None:
+        """Write the file beside its place and rename it.
+
+        Args:
+            manifest: What the run was made under.
+            records: Finished records.
+            nodeids: Their node ids, in the same order.
+            path: Where the report goes.
+
+        Raises:
+            AuditError: The file cannot be written; nothing is left of it.
+        """
+        run = self._run(manifest, records, nodeids)
+        log = {
+            "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+            "version": "2.1.0",
+            "runs": [run],
+        }
+        text = json.dumps(log, ensure_ascii=True, allow_nan=False, indent=1)
+        write_whole(path, (text, "\n"), what="SARIF report")
+
+    def _run(
+        self, manifest: Mapping[str, Json], records: Sequence[AuditRecord], nodeids: Sequence[str]
+    ) -> dict[str, Json]:
+        settings = self._settings
+        summary = summarise(records, tau_func=settings.tau_func, tau_text=settings.tau_text)
+        tool = manifest.get("tool") or {}
+        pairs = list(zip(records, nodeids, strict=True))
+        driver: dict[str, Json] = {
+            "name": visible(str(tool.get("name", "pytest-funcmem"))),
+            "rules": list(_RULES),
+        }
+        if tool.get("version"):
+            driver["version"] = visible(str(tool["version"]))
+        invocation: dict[str, Json] = {
+            "executionSuccessful": summary.counts["error"] == 0,
+            "toolExecutionNotifications": [
+                self._notification(record) for record, _ in pairs if record.verdict.kind == "error"
+            ],
+        }
+        return {
+            "tool": {"driver": driver},
+            "invocations": [invocation],
+            "columnKind": "utf16CodeUnits",
+            "results": [self._result(record, nodeid) for record, nodeid in pairs if record.verdict.is_leak],
+            "properties": {
+                "counts": dict(summary.counts),
+                "inconclusive": dict(summary.reasons),
+                "target": visible(str((manifest.get("settings") or {}).get("model"))),
+                "reference": visible(str((manifest.get("settings") or {}).get("reference"))),
+            },
+        }
+
+    def _result(self, record: AuditRecord, nodeid: str) -> dict[str, Json]:
+        rules = [str(rule["id"]) for rule in _RULES]
+        return {
+            "ruleId": record.verdict.kind,
+            "ruleIndex": rules.index(record.verdict.kind),
+            "level": "error",
+            "message": {"text": visible(f"{record.function.qualname}: {record.verdict.reason}")},
+            "locations": [self._location(record)],
+            # What a page for code scanning knows a finding again by, whatever line it has moved to.
+            "partialFingerprints": {
+                "functionAndVerdict/v1": f"{shown_digest(record)}:{record.verdict.kind}",
+            },
+            "properties": {
+                "nodeid": visible(nodeid),
+                "target": _figures(record.target),
+                "reference": _figures(record.reference),
+            },
+        }
+
+    def _notification(self, record: AuditRecord) -> dict[str, Json]:
+        return {
+            "level": "error",
+            "message": {"text": visible(f"{record.function.key}: {record.verdict.reason}")},
+            "locations": [self._location(record)],
+        }
+
+    def _location(self, record: AuditRecord) -> dict[str, Json]:
+        function = record.function
+        region = {"startLine": function.line}
+        if record.masked_sha256 is None:
+            region["endLine"] = function.line + function.code.count("\n")
+        return {
+            "physicalLocation": {"artifactLocation": self._artifact(function.path), "region": region},
+            "logicalLocations": [
+                {
+                    "name": visible(function.qualname.rpartition(".")[2]) or "function",
+                    "fullyQualifiedName": visible(function.key),
+                    "kind": "function",
+                }
+            ],
+        }
+
+    def _artifact(self, path: str) -> dict[str, Json]:
+        """The file, below the working directory if it is there; a data set's row by its path."""
+        file = file_of(self._settings.source, path)
+        here = Path.cwd()
+        if file is not None and file.is_relative_to(here):
+            path = file.relative_to(here).as_posix()
+        elif file is not None:
+            return {"uri": file.as_uri()}
+        return {"uri": quote(path.encode("utf-8", "surrogatepass")), "uriBaseId": _ROOT}
+
+
+def _figures(side: Side | None) -> dict[str, Json]:
+    if side is None:
+        return {}
+    return {"func": side.func, "bleu": side.similarity.bleu.value, "matches": side.matches}

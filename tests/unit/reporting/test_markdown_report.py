@@ -1,0 +1,71 @@
+"""The Markdown report: what it says, and that an audit's text cannot become markup in it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_funcmem.core.options import Settings
+from pytest_funcmem.core.records import AuditRecord
+from pytest_funcmem.core.registry import load
+from pytest_funcmem.reporting.markdown_report import MarkdownReporter
+
+MANIFEST: dict[str, Any] = {"settings": {"model": "hf:t", "reference": "hf:r"}, "selected": 4, "reported": 3}
+
+
+def render(records: list[AuditRecord], tmp_path: Path, nodeids: list[str] | None = None) -> str:
+    path = tmp_path / "out.md"
+    names = nodeids or [f"a.py::f{number}" for number in range(len(records))]
+    MarkdownReporter(Settings()).write(MANIFEST, records, names, path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_it_says_what_leaked_how_often_and_what_is_missing(
+    functional_record: AuditRecord, verbatim_record: AuditRecord, error_record: AuditRecord, tmp_path: Path
+) -> None:
+    assert load("reporter", "md") is MarkdownReporter
+    text = render([functional_record, verbatim_record, error_record], tmp_path)
+    assert text.startswith("## funcmem: 2 leaks in 3 functions\n")
+    assert "| 1 | 1 | 0 | 0 | 1 | 2 of 3 (66.7 %) |" in text
+    assert "| all | all leaks | 100.0 % (2/2) | 15.8 to 100.0 % | 0.0 % (0/1) | 0.0 to 97.5 % |" in text
+    assert "**Incomplete**: 1 selected function not reached." in text
+    assert "**1 function** could not be audited" in text
+    assert "| functional | `a.py::f0` | 0.90, 0.10 | 0.39, 0.00 |" in text
+    assert "| verbatim | `a.py::f1` | n/a, n/a |" in text
+    assert "a.py::f2" not in text
+
+
+def test_a_run_without_leaks_lists_none(functional_record: AuditRecord, tmp_path: Path) -> None:
+    clean = dataclasses.replace(
+        functional_record, verdict=dataclasses.replace(functional_record.verdict, kind="clean")
+    )
+    text = render([clean], tmp_path)
+    assert text.startswith("## funcmem: 0 leaks in 1 function\n")
+    assert "SIM_func" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "span"),
+    [
+        ("a|b", "`a\\|b`"),
+        ("a`b", "``a`b``"),
+        ("`a``", "``` `a`` ```"),
+        ("<img src=x>", "`<img src=x>`"),
+        ("a\nb", "`a\\nb`"),
+        ("@everyone", "`@everyone`"),
+    ],
+)
+def test_text_of_an_audit_stands_in_code_spans(
+    functional_record: AuditRecord, tmp_path: Path, name: str, span: str
+) -> None:
+    text = render([functional_record], tmp_path, [name])
+    assert f"| functional | {span} | " in text
+
+
+def test_a_job_summary_stays_small(functional_record: AuditRecord, tmp_path: Path) -> None:
+    text = render([functional_record] * 3000, tmp_path, ["x" * 400] * 3000)
+    assert "and 2900 more leaks." in text
+    assert len(text) < 100_000
