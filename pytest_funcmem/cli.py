@@ -22,6 +22,7 @@ from pytest_funcmem.core.errors import FuncmemError, SourceError, UsageError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import PromptCutter
 from pytest_funcmem.metrics.score_command import add_score_command, run_score_command
+from pytest_funcmem.studies.commands import add_study_commands, run_proxies_command, run_sweep_command
 
 __all__ = ["main"]
 
@@ -49,6 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return _prompts(options)
             case "score":
                 return _score(options)
+            case "proxies":
+                return run_proxies_command(options)
+            case "sweep":
+                return run_sweep_command(options)
             case "images":
                 return _build_images(options)
             case "doctor":
@@ -92,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         flag = "--" + name.replace("_", "-")
         prompts.add_argument(flag, type=int, default=getattr(defaults, name), metavar="N")
     add_score_command(commands)
+    add_study_commands(commands)
     images = commands.add_parser("images", help="build the sandbox images")
     images.add_argument("action", choices=["build"])
     images.add_argument("--base", metavar="IMAGE", default=None, help="image to build upon")

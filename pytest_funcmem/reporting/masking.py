@@ -118,6 +118,11 @@ def _side(side: Side) -> Side:
             code=None if candidate.code is None else HIDDEN,
             detail="masked" if candidate.detail else "",
         ),
+        # What a server said may quote what it was asked.
+        scores=tuple(
+            replace(score, note="masked") if score.note and ":" in score.name else score
+            for score in side.scores
+        ),
     )
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "Figures",
     "Thresholds",
     "figures_of",
+    "sensitivity_changes",
     "sensitivity_of",
     "strongest_stub",
     "verdict_under",
@@ -166,7 +167,7 @@ def sensitivity_of(record: AuditRecord, thresholds: Thresholds) -> Sensitivity |
     figures = figures_of(record)
     if figures is None:
         return None
-    changes = tuple(_changes(figures, record.verdict.kind, thresholds))
+    changes = sensitivity_changes(figures, record.verdict.kind, thresholds)
     matches = [(item.target_matches, item.reference_matches) for item in record.comparisons]
     kept = thresholds.min_inputs
     if not kept < len(matches) <= _MOST_STATES:
@@ -176,6 +177,13 @@ def sensitivity_of(record: AuditRecord, thresholds: Thresholds) -> Sensitivity |
         chosen = replace(figures, target_func=target / kept, reference_func=reference / kept)
         same += ways * (verdict_under(chosen, thresholds) == record.verdict.kind)
     return Sensitivity(changes=changes, states=kept, choices=math.comb(len(matches), kept), choices_same=same)
+
+
+def sensitivity_changes(
+    figures: Figures, kind: VerdictKind, thresholds: Thresholds
+) -> tuple[VerdictChange, ...]:
+    """The thresholds nearby under which a verdict changes; see ``STEPS``."""
+    return tuple(_changes(figures, kind, thresholds))
 
 
 def _changes(figures: Figures, kind: VerdictKind, thresholds: Thresholds) -> Iterator[VerdictChange]:

@@ -24,6 +24,7 @@ ROOMS = (
     "store",
     "audit",
     "reporting",
+    "studies",
     "plugin",
     "cli",
 )
@@ -37,6 +38,7 @@ HEAVY = (
     "sacrebleu",
     "pyarrow",
     "rich",
+    "matplotlib",
 )
 
 
