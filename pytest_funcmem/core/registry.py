@@ -51,6 +51,10 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     },
     "builder": {
         "local/python": Entry(target="pytest_funcmem.harness.local.builder:LocalPythonBuilder"),
+        "local/java": Entry(target="pytest_funcmem.harness.compiled.builder:LocalJavaBuilder"),
+        "local/c": Entry(target="pytest_funcmem.harness.compiled.builder:LocalCBuilder"),
+        "local/rust": Entry(target="pytest_funcmem.harness.compiled.builder:LocalRustBuilder"),
+        "local/go": Entry(target="pytest_funcmem.harness.compiled.builder:LocalGoBuilder"),
     },
     "toolkit": {},
     "metric": {

@@ -38,8 +38,10 @@ __all__ = [
     "HarnessConditions",
     "OutOfTimeError",
     "calibrated_timeout",
+    "coverage_detail",
     "function_digest",
     "load_problem",
+    "proof_detail",
     "rests_on_mocks",
     "state_problem",
     "validate",
@@ -183,7 +185,7 @@ class _Validation:
         kept = [place for place, (valid, _) in enumerate(judged) if valid][: self.conditions.inputs]
         reasons = [reason for valid, reason in judged if not valid]
         if len(kept) < self.conditions.min_inputs:
-            return state_problem(self.analysis, first, len(kept), reasons, self.conditions.min_inputs)
+            return state_problem(self.analysis.missing, first, len(kept), reasons, self.conditions.min_inputs)
         expected = tuple(first.outputs[place] for place in kept)
         chosen = tuple(distinct[place] for place in kept)
         covered = {line for output in expected for line in output.lines} & set(first.executable_lines)
@@ -204,18 +206,15 @@ class _Validation:
         if evidence.coverage < self.conditions.min_coverage:
             missed = sorted(set(first.executable_lines) - covered)
             return Inconclusive(
-                reason="coverage", detail=_coverage_detail(evidence, missed), evidence=evidence
+                reason="coverage", detail=coverage_detail(evidence, missed), evidence=evidence
             )
         if outputs < self.conditions.min_outputs:
             detail = f"{outputs} distinct outputs of {self.conditions.min_outputs} wanted"
             return Inconclusive(reason="outputs", detail=detail, evidence=evidence)
         proofs += self.stand_ins(chosen, expected, timeout_s)
         evidence = replace(evidence, proofs=tuple(proofs))
-        failed = [proof for proof in proofs if not proof.passed]
-        if failed:
-            named = ", ".join(f"{proof.name} scores {proof.score:.2f}" for proof in failed[:_MAX_NAMED])
-            return Inconclusive(reason="weak_harness", detail=f"a stand-in passed or a twin failed: {named}",
-                                evidence=evidence)  # fmt: skip
+        if not all(proof.passed for proof in proofs):
+            return Inconclusive(reason="weak_harness", detail=proof_detail(proofs), evidence=evidence)
         tried, killed = self.strength(chosen, expected, timeout_s)
         return Harness(
             builder=self.builder,
@@ -332,9 +331,17 @@ def load_problem(analysis: Analysis, execution: Execution) -> Inconclusive | Non
 
 
 def state_problem(
-    analysis: Analysis, execution: Execution, valid: int, reasons: Sequence[str], wanted: int
+    undefined: Sequence[str], execution: Execution, valid: int, reasons: Sequence[str], wanted: int
 ) -> Inconclusive:
-    """Why there are too few valid states, from what went wrong on the others."""
+    """Why there are too few valid states, from what went wrong on the others.
+
+    Args:
+        undefined: Names that the function uses and nothing in sight defines.
+        execution: A run of the original, which tells how loading went.
+        valid: Distinct valid states that there are.
+        reasons: What is wrong with each of the others.
+        wanted: Distinct valid states that are needed.
+    """
     counts = Counter(reason.partition(":")[0] for reason in reasons)
     first = _commonest(reasons)
     shown = (
@@ -347,7 +354,7 @@ def state_problem(
         reason = "nondeterministic"
     elif len(lacking) * 2 >= max(1, len(reasons)):
         reason = "missing_dependency"
-        names = [*missing, *(name for name in analysis.missing if name not in missing)]
+        names = [*missing, *(name for name in undefined if name not in missing)]
         shown = f"needs {', '.join(names[:_MAX_NAMED])}; {shown}" if names else shown
     return Inconclusive(reason=reason, detail=shown)
 
@@ -370,7 +377,15 @@ def _missing_packages(execution: Execution) -> list[str]:
     return list(found)[:_MAX_NAMED]
 
 
-def _coverage_detail(evidence: HarnessEvidence, missed: Sequence[int]) -> str:
+def proof_detail(proofs: Sequence[Proof]) -> str:
+    """Says which proofs failed."""
+    failed = [proof for proof in proofs if not proof.passed]
+    named = ", ".join(f"{proof.name} scores {proof.score:.2f}" for proof in failed[:_MAX_NAMED])
+    return f"a stand-in passed or a twin failed: {named}"
+
+
+def coverage_detail(evidence: HarnessEvidence, missed: Sequence[int]) -> str:
+    """Says how much was covered, and the lines that were not."""
     lines = ", ".join(str(line) for line in missed[:_MAX_NAMED]) + (" …" if len(missed) > _MAX_NAMED else "")
     return f"coverage {evidence.coverage:.0%}; lines never reached, counted from the signature: {lines}"
 

@@ -23,6 +23,7 @@ def open_sandbox(
     workers: int = 0,
     image: str | None = None,
     runtime: str | None = None,
+    language: str = "python",
     progress: Callable[[str], None] | None = None,
 ) -> WarmSandbox:
     """Make and open the sandbox of a name. What the user should know of it stands in its ``notices``.
@@ -34,6 +35,7 @@ def open_sandbox(
         image: Docker image to use instead of the one that this package builds.
         runtime: Container runtime that Docker is to use, such as ``runsc`` or ``kata``; None takes its
             default.
+        language: Whose image Docker is to use. Namespaces have the host's Python and nothing else.
         progress: Told what is being done while an image is built.
 
     Raises:
@@ -43,13 +45,13 @@ def open_sandbox(
     """
     match name:
         case "docker":
-            sandbox = _docker(programs, workers, image, runtime, progress)
+            sandbox = _docker(programs, workers, image, runtime, language, progress)
         case "namespace":
             sandbox = NamespaceSandbox(programs=programs, workers=workers)
         case "auto":
             why_not = _why_not_docker()
             if why_not is None:
-                sandbox = _docker(programs, workers, image, runtime, progress)
+                sandbox = _docker(programs, workers, image, runtime, language, progress)
             else:
                 sandbox = NamespaceSandbox(programs=programs, workers=workers)
                 sandbox.notices = (f"Docker is not used: {why_not}.", *sandbox.notices)
@@ -98,13 +100,21 @@ def _docker(
     workers: int,
     image: str | None,
     runtime: str | None,
+    language: str,
     progress: Callable[[str], None] | None,
 ) -> WarmSandbox:
     if not _docker_installed():
         raise MissingExtraError.for_package("docker", extra="docker", purpose="for --funcmem-sandbox=docker")
     from pytest_funcmem.sandbox.docker_sandbox import DockerSandbox
 
-    return DockerSandbox(programs=programs, workers=workers, image=image, runtime=runtime, progress=progress)
+    return DockerSandbox(
+        programs=programs,
+        workers=workers,
+        image=image,
+        runtime=runtime,
+        language=language,
+        progress=progress,
+    )
 
 
 def _why_not_docker() -> str | None:

@@ -61,10 +61,13 @@ class StandIn:
     Attributes:
         name: What it does: ``nothing``, ``constant 0``, ``commonest``, ``raise``, ``echo 1``, …
         code: The function with another body, from its signature to its end.
+        lines: Where only these lines are changed, relative to the signature's: what never executes them need
+            not be run. None where all is changed.
     """
 
     name: str
     code: str
+    lines: frozenset[int] | None = None
 
 
 class Toolkit(Protocol):

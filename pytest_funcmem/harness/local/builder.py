@@ -139,7 +139,9 @@ class _Building:
         pool, unsteady = self.steady(shortlist(_real_enough(found.valid, self.settings), self.settings.pool))
         if len(pool) < self.settings.min_inputs:
             reasons = unsteady or [trial.problem for trial in found.trials if trial.problem]
-            return state_problem(self.analysis, found.first, len(pool), reasons, self.settings.min_inputs)
+            return state_problem(
+                self.analysis.missing, found.first, len(pool), reasons, self.settings.min_inputs
+            )
         kills = self.kills(pool)
         result = self.prove(choose(pool, self.settings.inputs, kills=kills))
         if isinstance(result, Inconclusive) and result.reason == "weak_harness":

@@ -1,0 +1,250 @@
+"""The ``local`` builder for compiled languages: prepares a scaffold, searches, chooses, and proves.
+
+It asks no language model and sees no completion. The same function, settings and seed give the same harness,
+whatever the hash seed, the load of the machine or the number of workers.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import ClassVar, Self
+
+from pytest_funcmem.core.digests import digest
+from pytest_funcmem.core.options import Settings
+from pytest_funcmem.core.protocols import Sandbox
+from pytest_funcmem.core.records import Harness, Inconclusive, Language, SourceFunction
+from pytest_funcmem.harness.choice import choose, shortlist
+from pytest_funcmem.harness.compiled.proof import MUTANT_TIMEOUT_S, Kills, prove, run_stand_ins
+from pytest_funcmem.harness.compiled.search import Search, Trial
+from pytest_funcmem.harness.compiled.settings import CompiledBuilderSettings
+from pytest_funcmem.harness.compiled.toolkit import Prepared, StandIn, Toolkit, toolkit_for
+from pytest_funcmem.harness.execution import original_program, spliced_program
+from pytest_funcmem.harness.outputs import same_output, validity
+from pytest_funcmem.harness.validate import OutOfTimeError, state_problem
+
+__all__ = ["LocalCBuilder", "LocalGoBuilder", "LocalJavaBuilder", "LocalRustBuilder"]
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class _LocalCompiledBuilder:
+    """Makes harnesses for functions of one compiled language; what their file lacks is made up.
+
+    Args:
+        settings: Conditions and bounds.
+    """
+
+    name = "local"
+    version = "1"
+    language: ClassVar[Language]
+
+    def __init__(self, settings: CompiledBuilderSettings) -> None:
+        self.settings = settings
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """Make the builder from the settings of an audit."""
+        return cls(
+            CompiledBuilderSettings(
+                inputs=settings.inputs,
+                min_inputs=settings.min_inputs,
+                min_coverage=settings.min_coverage,
+                min_outputs=settings.min_outputs,
+                tau_func=settings.tau_func,
+                budget_s=settings.budget,
+                float_tolerance=settings.float_tolerance,
+            )
+        )
+
+    def build(self, function: SourceFunction, sandbox: Sandbox, *, seed: int) -> Harness | Inconclusive:
+        """Build and prove a harness; see ``Builder.build``."""
+        deadline = time.monotonic() + self.settings.budget_s
+
+        def check_time() -> None:
+            if time.monotonic() > deadline:
+                raise OutOfTimeError
+
+        try:
+            toolkit = toolkit_for(self.language)
+            prepared = toolkit.prepare(function, sandbox, check_time=check_time)
+            if isinstance(prepared, Inconclusive):
+                return prepared
+            label = f"{self.name}/{self.version}"
+            return _Building(
+                function, prepared, toolkit, sandbox, self.settings, label, seed, check_time
+            ).run()
+        except OutOfTimeError:
+            _LOGGER.info("no harness for %s within %g s", function.key, self.settings.budget_s)
+            return Inconclusive(reason="budget", detail=f"not finished within {self.settings.budget_s:g} s")
+        except RecursionError:
+            return Inconclusive(reason="load_failed", detail="the function nests too deeply to be read")
+
+
+class LocalCBuilder(_LocalCompiledBuilder):
+    """For C."""
+
+    language = "c"
+
+
+class LocalGoBuilder(_LocalCompiledBuilder):
+    """For Go."""
+
+    language = "go"
+
+
+class LocalJavaBuilder(_LocalCompiledBuilder):
+    """For Java."""
+
+    language = "java"
+
+
+class LocalRustBuilder(_LocalCompiledBuilder):
+    """For Rust."""
+
+    language = "rust"
+
+
+class _Building:
+    """The making of one harness."""
+
+    def __init__(
+        self,
+        function: SourceFunction,
+        prepared: Prepared,
+        toolkit: Toolkit,
+        sandbox: Sandbox,
+        settings: CompiledBuilderSettings,
+        label: str,
+        seed: int,
+        check_time: Callable[[], None],
+    ) -> None:
+        self.function = function
+        self.prepared = prepared
+        self.toolkit = toolkit
+        self.sandbox = sandbox
+        self.settings = settings
+        self.label = label
+        self.seed = seed
+        self.check_time = check_time
+        self.known: Kills = {}
+
+    def run(self) -> Harness | Inconclusive:
+        found = Search(
+            self.function,
+            self.prepared,
+            self.toolkit,
+            self.sandbox,
+            self.settings,
+            seed=int(digest([self.seed])[:15], 16),
+            check_time=self.check_time,
+        ).run()
+        if not found.first.loaded:
+            said = found.first.load_detail or "the original does not compile"
+            return Inconclusive(reason="load_failed", detail=said)
+        pool, unsteady = self.steady(shortlist(found.valid, self.settings.pool))
+        if len(pool) < self.settings.min_inputs:
+            reasons = unsteady or [trial.problem for trial in found.trials if trial.problem]
+            if not reasons:
+                reasons = ["all states give the function the same"]
+            return state_problem((), found.first, len(pool), reasons, self.settings.min_inputs)
+        kills = self.kills(pool, self.toolkit.mutants(self.function, limit=self.settings.mutants), "mutant")
+        result = self.prove(choose(pool, self.settings.inputs, kills=kills))
+        if isinstance(result, Inconclusive) and result.reason == "weak_harness":
+            # Other states may tell apart what passed for the original.
+            expected = [trial.output for trial in pool]
+            stubs = self.toolkit.stand_ins(self.function, self.prepared.scaffold, expected)
+            kills = {**(self.all_kills(pool, stubs) if stubs else {}), **kills}
+            second = self.prove(choose(pool, self.settings.inputs, kills=kills))
+            return second if isinstance(second, Harness) else result
+        return result
+
+    def prove(self, chosen: Sequence[Trial]) -> Harness | Inconclusive:
+        return prove(
+            self.function,
+            self.prepared.scaffold,
+            [trial.state for trial in chosen],
+            self.toolkit,
+            self.sandbox,
+            self.settings,
+            builder=self.label,
+            check_time=self.check_time,
+            known=self.known,
+        )
+
+    def steady(self, trials: Sequence[Trial]) -> tuple[list[Trial], list[str]]:
+        """The states on which a second run does the same, and what was wrong with the others."""
+        if not trials:
+            return [], []
+        self.check_time()
+        states = [
+            replace(trial.state, choices=trial.state.choices[: trial.used], arguments=trial.shown)
+            for trial in trials
+        ]
+        (again,) = self.toolkit.execute(
+            self.sandbox,
+            [original_program(self.function, self.prepared.scaffold)],
+            [states],
+            coverage=False,
+            state_timeout_s=2 * self.settings.state_timeout_s,
+        )
+        kept, reasons = [], []
+        for trial, state, output in zip(trials, states, again.outputs, strict=True):
+            valid, reason = validity(trial.output, output, float_tolerance=self.settings.float_tolerance)
+            if valid:
+                kept.append(replace(trial, state=state))
+            else:
+                reasons.append(reason)
+        return kept, reasons
+
+    def kills(
+        self, pool: Sequence[Trial], stand_ins: Sequence[StandIn], label: str
+    ) -> dict[str, frozenset[int]]:
+        """For each stand-in, orders of some states that tell it apart: of the first choice, else others."""
+        first = choose(pool, self.settings.inputs)
+        chosen = {trial.order for trial in first}
+        ordered = [*first, *(trial for trial in pool if trial.order not in chosen)]
+        outcome = run_stand_ins(
+            self.function,
+            self.prepared.scaffold,
+            stand_ins,
+            [trial.state for trial in ordered],
+            [trial.output for trial in ordered],
+            [trial.reached for trial in ordered],
+            self.toolkit,
+            self.sandbox,
+            self.settings.float_tolerance,
+            self.check_time,
+            self.known,
+        )
+        return {
+            f"{label} {number}": frozenset(ordered[place].order for place in places)
+            for number, places in enumerate(outcome)
+            if places
+        }
+
+    def all_kills(self, pool: Sequence[Trial], stubs: Sequence[StandIn]) -> dict[str, frozenset[int]]:
+        """The states that tell stubs apart, each stub asking for as many as hold it below the threshold."""
+        self.check_time()
+        states = [trial.state for trial in pool]
+        runs = self.toolkit.execute(
+            self.sandbox,
+            [spliced_program(self.function, self.prepared.scaffold, stub.code) for stub in stubs],
+            [states] * len(stubs),
+            coverage=False,
+            state_timeout_s=MUTANT_TIMEOUT_S,
+        )
+        wanted = int(self.settings.inputs * (1 - self.settings.tau_func)) + 1
+        found: dict[str, frozenset[int]] = {}
+        for stub, run in zip(stubs, runs, strict=True):
+            orders = [
+                trial.order
+                for trial, output in zip(pool, run.outputs, strict=True)
+                if not same_output(trial.output, output, float_tolerance=self.settings.float_tolerance)
+            ]
+            share = max(1, len(orders) // wanted)
+            for number in range(wanted):
+                found[f"stub {stub.name} {number}"] = frozenset(orders[number * share : (number + 1) * share])
+        return found
