@@ -22,21 +22,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_funcmem.audit.world import programs_of
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import Harness, Inconclusive, SourceFunction
 from pytest_funcmem.corpora import read_sources, sample
 from pytest_funcmem.harness.builder_process import ProcessBuilder
-from pytest_funcmem.harness.execution import PROGRAMS
 from pytest_funcmem.sandbox.choice import open_sandbox
 from pytest_funcmem.store.codec import encode
 from pytest_funcmem.verdict.rates import rate
 
 if TYPE_CHECKING:
     from conclusive_errors import Errors
-
-BUILDER = "local/python"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +70,7 @@ def build_all(
     functions: Sequence[SourceFunction], sandbox: Sandbox, settings: Settings, workers: int
 ) -> list[Built]:
     """Build a harness for every function, some at one time, and give them in order."""
-    builder = ProcessBuilder(BUILDER, settings)
+    builder = ProcessBuilder(f"local/{functions[0].language}", settings)
     done = 0
     lock = threading.Lock()
 
@@ -198,7 +196,13 @@ def main() -> None:
         functions = list(sample(functions, options.limit, seed=options.seed))
     if not functions:
         raise SystemExit(f"no function in {options.language} in {options.dataset}")
-    with open_sandbox("auto", programs=PROGRAMS, workers=options.workers) as sandbox:
+    # Compilers are in the images of Docker alone.
+    with open_sandbox(
+        "auto" if options.language == "python" else "docker",
+        programs=programs_of(options.language),
+        language=options.language,
+        workers=options.workers,
+    ) as sandbox:
         built = build_all(functions, sandbox, settings, options.workers)
         rates: dict[str, object] = {}
         if not options.no_errors and options.language == "python":

@@ -57,6 +57,7 @@ def build_harness(
     store: Store,
     settings: Settings,
     counters: Counters,
+    lacking: str = "",
 ) -> Built:
     """Take the harness of a function out of the store, or build it and store it.
 
@@ -68,6 +69,7 @@ def build_harness(
         store: Where harnesses are taken from and kept.
         settings: Of the audit.
         counters: Counts what is built and what is reused.
+        lacking: Why nothing can be run in the function's language; "" where it can.
 
     Raises:
         SandboxError: The sandbox failed.
@@ -76,7 +78,8 @@ def build_harness(
     if builder is None:
         return Built(
             harness=Inconclusive(
-                reason="language", detail=f"no builder makes harnesses for {function.language} yet"
+                reason="language",
+                detail=lacking or f"no builder makes harnesses for {function.language} yet",
             ),
             sha256=None,
             seconds=0.0,

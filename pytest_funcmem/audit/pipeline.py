@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from pytest_funcmem.audit.events import Counters, Event, Listener, Stage
 from pytest_funcmem.audit.generation import Generated, SideName, complete_plan, cut_prompts
@@ -24,7 +23,15 @@ from pytest_funcmem.audit.workers import WorkerPool
 from pytest_funcmem.core.errors import FuncmemError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Builder, LanguageFrontend, Model, Sandbox, Store
-from pytest_funcmem.core.records import AuditRecord, Json, ModelIdentity, Prompt, Severity, SourceFunction
+from pytest_funcmem.core.records import (
+    AuditRecord,
+    Json,
+    Language,
+    ModelIdentity,
+    Prompt,
+    Severity,
+    SourceFunction,
+)
 from pytest_funcmem.core.registry import load
 
 __all__ = ["Audit"]
@@ -63,7 +70,8 @@ class Audit:
         sandbox: Open.
         builders: The builder by language; languages that are absent are inconclusive.
         store: Where finished pieces are kept.
-        world: What of the sandbox can change an output, for keys.
+        worlds: For each language what of its sandbox can change an output, for keys.
+        lacking: For languages without a sandbox, why there is none.
         listener: Told of progress.
         counters: Counts work done and work reused.
         scorer: Adds the scores of metrics; None for none. The audit closes it.
@@ -80,7 +88,8 @@ class Audit:
         sandbox: Sandbox,
         builders: Mapping[str, Builder],
         store: Store,
-        world: Any,
+        worlds: Mapping[Language, Json],
+        lacking: Mapping[Language, str],
         listener: Listener,
         counters: Counters | None = None,
         scorer: Scorer | None = None,
@@ -97,7 +106,8 @@ class Audit:
         self._sandbox = sandbox
         self._builders = builders
         self._store = store
-        self._world = world
+        self._worlds = worlds
+        self._lacking = lacking
         self._listener = listener
         self._frontends: dict[str, LanguageFrontend] = {}
         self._works: dict[int, _Work] = {}
@@ -194,9 +204,10 @@ class Audit:
         function = self.functions[position]
         built = build_harness(
             function,
-            self._builders.get(function.language),
+            None if function.language in self._lacking else self._builders.get(function.language),
             self._sandbox,
-            world=self._world,
+            world=self._worlds.get(function.language),
+            lacking=self._lacking.get(function.language, ""),
             store=self._store,
             settings=self.settings,
             counters=self.counters,
@@ -224,7 +235,7 @@ class Audit:
             (self.identities["reference"], work.reference),
             self._sandbox,
             self._frontends[function.language],
-            world=self._world,
+            world=self._worlds.get(function.language),
             store=self._store,
             settings=self.settings,
             counters=self.counters,

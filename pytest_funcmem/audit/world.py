@@ -89,8 +89,8 @@ def open_world(
         if not opened:
             opened["python"] = open_sandbox(name, programs=PROGRAMS, workers=workers, progress=progress)
     except BaseException:
-        for sandbox in opened.values():
-            sandbox.close()
+        for other in opened.values():
+            other.close()
         raise
     return World(
         sandbox=SandboxByLanguage(opened),

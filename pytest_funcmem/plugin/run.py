@@ -15,7 +15,7 @@ from pytest_funcmem.audit.pipeline import Audit
 from pytest_funcmem.audit.preflight import check_model, named_functions
 from pytest_funcmem.audit.remembered_model import RememberedModel
 from pytest_funcmem.audit.scoring import Scorer
-from pytest_funcmem.audit.world import world_of
+from pytest_funcmem.audit.world import open_world
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Severity, SourceFunction
@@ -23,7 +23,6 @@ from pytest_funcmem.core.registry import REGISTRY, load
 from pytest_funcmem.corpora.places import file_of
 from pytest_funcmem.corpora.reading import Corpus, read_sources
 from pytest_funcmem.harness.builder_process import ProcessBuilder
-from pytest_funcmem.harness.execution import PROGRAMS
 from pytest_funcmem.metrics.choice import MetricSettings, split_names
 from pytest_funcmem.metrics.judging.prices import read_prices
 from pytest_funcmem.plugin.item import FunctionItem, SourceNode
@@ -31,7 +30,6 @@ from pytest_funcmem.plugin.options import rerun_command_start, rerun_flags
 from pytest_funcmem.plugin.progress import Progress
 from pytest_funcmem.plugin.quiet_log import QuietLog
 from pytest_funcmem.reporting.masking import mask
-from pytest_funcmem.sandbox.choice import open_sandbox
 from pytest_funcmem.store.directory_store import DirectoryStore
 from pytest_funcmem.verdict.rates import RunDecision, Summary, exit_decision, summarise
 
@@ -189,15 +187,15 @@ class AuditRun:
         reference = RememberedModel(_given(settings.reference), settings, store)
         counters = Counters()
         scorer = self._open_scorer(store, counters)
-        sandbox = open_sandbox(
+        world = open_world(
             settings.sandbox,
-            programs=PROGRAMS,
+            [item.original.language for item in self.items],
             workers=settings.workers,
             image=settings.image,
             runtime=settings.runtime,
             progress=self.progress.say,
         )
-        for notice in sandbox.notices:
+        for notice in world.notices:
             self.progress.say(notice)
         self.builders = self._make_builders()
         self.audit = Audit(
@@ -205,10 +203,11 @@ class AuditRun:
             self.corpus.functions,
             target=target,
             reference=reference,
-            sandbox=sandbox,
+            sandbox=world.sandbox,
             builders=self.builders,
             store=store,
-            world=world_of(sandbox),
+            worlds=world.keys,
+            lacking=world.lacking,
             listener=self.progress,
             counters=counters,
             scorer=scorer,
