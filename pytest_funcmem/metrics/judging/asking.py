@@ -9,13 +9,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.protocols import Store
 from pytest_funcmem.core.records import Json
-from pytest_funcmem.metrics.judging.engines import ChatEngine, Question, Reply, open_engine
 from pytest_funcmem.metrics.judging.prices import BATCH_SHARE, Price, Purse, price_of
+
+if TYPE_CHECKING:
+    # Engines load an HTTP client: not when the command line only lists what metrics there are.
+    from pytest_funcmem.metrics.judging.engines import ChatEngine, Question, Reply
 
 __all__ = ["ANSWER_TOKENS", "Asker", "AskerSettings", "JudgeTally"]
 
@@ -89,6 +93,8 @@ class Asker:
         engine: ChatEngine | None = None,
     ) -> None:
         self._store = store
+        from pytest_funcmem.metrics.judging.engines import open_engine
+
         self._engine = engine or open_engine(spec, batch=settings.batch, device=settings.device, store=store)
         self._price = settings.price or _from_table(spec, settings) or self._engine.price
         if settings.max_cost is not None and self._price is None:
@@ -202,6 +208,8 @@ def _from_store(value: Json | None) -> Reply | None:
         return None
     if not all(isinstance(count, int) for count in tokens):
         return None
+    from pytest_funcmem.metrics.judging.engines import Reply
+
     return Reply(
         text=text, failure=failure, input_tokens=int(tokens[0] or 0), output_tokens=int(tokens[1] or 0)
     )
