@@ -129,10 +129,11 @@ def test_an_ordinary_run_loads_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_the_command_line_loads_nothing_but_its_parser() -> None:
-    """``funcmem audit PATH`` may be started in the tree that it audits: what is imported could be the tree's."""
+    """``funcmem audit`` may be started in the tree that it audits: what it imports could be the tree's."""
+    heavy = (*HEAVY, "httpx", "numpy", "pytest")
     code = (
         "import sys, pytest_funcmem.cli\n"
-        f"print('LOADED', [name for name in {(*HEAVY, 'httpx', 'numpy', 'pytest')!r} if name in sys.modules])\n"
+        f"print('LOADED', [name for name in {heavy!r} if name in sys.modules])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
