@@ -193,12 +193,13 @@ def _variants(tree: SyntaxTree, node: Node) -> Iterator[tuple[str, str, Node]]:
 
 def _other_numbers(source: str, *, whole: bool) -> list[str]:
     """Numbers beside a literal, written with the same suffix."""
+    if re.match(r"0[xXbBoO]", source):
+        match = re.fullmatch(r"(0[xX])([0-9a-fA-F]+)([uUlL]*)", source)
+        return [] if match is None else [f"{match[1]}{int(match[2], 16) + 1:x}{match[3]}"]
     match = _DECIMAL.fullmatch(source) if whole else None
     if match is not None and not (match[1].startswith("0") and len(match[1]) > 1):
         value, suffix = int(match[1]), match[2] or ""
         return [f"{value + 1}{suffix}", *([f"{value - 1}{suffix}"] if value > 1 else [])]
-    if re.fullmatch(r"0[xX][0-9a-fA-F]+", source):
-        return [f"{source[:2]}{int(source, 16) + 1:x}"]
     match = _FLOAT.fullmatch(source)
     if match is not None and ("." in source or not whole):
         return [f"{float(match[1]) * 2 + 1.0:.1f}{match[2] or ''}"]
