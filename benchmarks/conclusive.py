@@ -98,6 +98,9 @@ def measure_errors(built: Sequence[Built], sandbox: Sandbox, settings: Settings,
     """Score rewritings, strangers, siblings, stubs and mutants on every harness."""
     from conclusive_errors import Errors, measure
 
+    if built[0].function.language != "python":
+        from compiled_errors import measure
+
     others = [item.function for item in built]
 
     def one(item: Built) -> Errors:
@@ -205,7 +208,7 @@ def main() -> None:
     ) as sandbox:
         built = build_all(functions, sandbox, settings, options.workers)
         rates: dict[str, object] = {}
-        if not options.no_errors and options.language == "python":
+        if not options.no_errors:
             errors = measure_errors(built, sandbox, settings, options.workers)
             rates, lines = error_rates(errors, settings.tau_func)
             print("\n".join(lines))
