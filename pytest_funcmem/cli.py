@@ -23,6 +23,7 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import PromptCutter
 from pytest_funcmem.metrics.score_command import add_score_command, run_score_command
 from pytest_funcmem.studies.commands import add_study_commands, run_proxies_command, run_sweep_command
+from pytest_funcmem.studies.severity_command import add_severity_command, run_severity_command
 
 __all__ = ["main"]
 
@@ -54,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return run_proxies_command(options)
             case "sweep":
                 return run_sweep_command(options)
+            case "severity":
+                return _severity(options)
             case "images":
                 return _build_images(options)
             case "doctor":
@@ -98,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         prompts.add_argument(flag, type=int, default=getattr(defaults, name), metavar="N")
     add_score_command(commands)
     add_study_commands(commands)
+    add_severity_command(commands)
     images = commands.add_parser("images", help="build the sandbox images")
     images.add_argument("action", choices=["build"])
     images.add_argument("--base", metavar="IMAGE", default=None, help="image to build upon")
@@ -194,6 +198,12 @@ def _score(options: argparse.Namespace) -> int:
     from pytest_funcmem.store.directory_store import DirectoryStore
 
     return run_score_command(options, DirectoryStore)
+
+
+def _severity(options: argparse.Namespace) -> int:
+    from pytest_funcmem.store.directory_store import DirectoryStore
+
+    return run_severity_command(options, DirectoryStore)
 
 
 def _build_images(options: argparse.Namespace) -> int:

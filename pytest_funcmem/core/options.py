@@ -304,13 +304,30 @@ OPTIONS: tuple[Option, ...] = (
         "lcs, exact, codebleu, codebleu-syntax, codebleu-dataflow, tsed, embedding:MODEL, judge:PROMPT@SPEC.",
     ),
     Option(
+        name="filter",
+        kind="text",
+        default=None,
+        metavar="RATER",
+        help="What rates from 1 to 10 how much logic worth protecting a function holds: local (its syntax "
+        "tree), anthropic:MODEL, openai:BASE_URL#MODEL, hf:PATH_OR_ID or labels:FILE. Off by default.",
+    ),
+    Option(
+        name="min-severity",
+        kind="int",
+        default=3,
+        low=1,
+        high=10,
+        metavar="N",
+        help="With --funcmem-filter, functions rated lower are left out.",
+    ),
+    Option(
         name="judge-max-cost",
         kind="float",
         default=None,
         low=0.0,
         high=1e9,
         metavar="USD",
-        help="Most dollars that each judge of --funcmem-metrics may spend in a run.",
+        help="Most dollars that each judge of --funcmem-metrics and --funcmem-filter may spend in a run.",
     ),
     Option(
         name="prices",
@@ -378,6 +395,8 @@ class Settings:
     budget: float = 60.0
     workers: int = 0
     metrics: tuple[str, ...] = ()
+    filter: str | None = None
+    min_severity: int = 3
     judge_max_cost: float | None = None
     prices: str | None = None
     image: str | None = None

@@ -177,6 +177,9 @@ def _relative(option: Option, value: Any, base: Path) -> Any:
         return str(base / value)
     if option.name in ("model", "reference"):
         return _relative_spec(value, base)
+    if option.name == "filter":
+        kind, colon, rest = value.partition(":")
+        return f"{kind}:{base / rest}" if kind == "labels" and colon else value
     if option.name == "report":
         return tuple(_relative_report(item, base) for item in value)
     return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,9 @@ from pytest_funcmem.corpora.places import file_of
 from pytest_funcmem.corpora.reading import Corpus, read_sources
 from pytest_funcmem.harness.builder_process import ProcessBuilder
 from pytest_funcmem.metrics.choice import MetricSettings, split_names
+from pytest_funcmem.metrics.judging.asking import AskerSettings
 from pytest_funcmem.metrics.judging.prices import read_prices
+from pytest_funcmem.metrics.severity.raters import open_rater
 from pytest_funcmem.plugin.item import FunctionItem, SourceNode
 from pytest_funcmem.plugin.options import rerun_command_start, rerun_flags
 from pytest_funcmem.plugin.progress import Progress
@@ -63,6 +66,8 @@ class AuditRun:
             min_lines=settings.min_lines,
             max_lines=settings.max_lines,
         )
+        if self.corpus.functions and settings.filter is not None:
+            self.corpus = self._filtered(self.corpus, settings.filter)
         if not self.corpus.functions:
             raise self._nothing_found()
         self.audit: Audit | None = None
@@ -215,21 +220,43 @@ class AuditRun:
         )
         self.audit.start([item.original.key for item in self.items])
 
+    def _filtered(self, corpus: Corpus, spec: str) -> Corpus:
+        """The functions that hold logic worth protecting; what got no rating stays.
+
+        Raises:
+            UsageError: There is no such rater.
+            AuditError: The engine behind it failed.
+        """
+        store = DirectoryStore(Path(self.settings.store))
+        rater = open_rater(spec, store=store, settings=self._judges(), where="--funcmem-filter")
+        self.progress.say(f"rating {len(corpus.functions)} functions by {spec}")
+        try:
+            found = rater.rate(tuple(corpus.functions))
+        finally:
+            rater.close()
+        kept = []
+        for function, severity in zip(corpus.functions, found, strict=True):
+            if severity.value is None or severity.value >= self.settings.min_severity:
+                self.severities[function.key] = severity
+                kept.append(function)
+        dropped = {**corpus.dropped, "low_severity": len(found) - len(kept)}
+        return replace(corpus, functions=tuple(kept), dropped=dropped)
+
+    def _judges(self) -> AskerSettings:
+        prices = self.settings.prices
+        return AskerSettings(
+            max_cost=self.settings.judge_max_cost,
+            prices=None if prices is None else read_prices(Path(prices)),
+            device=self.settings.device,
+        )
+
     def _open_scorer(self, store: DirectoryStore, counters: Counters) -> Scorer | None:
         """What adds the scores of metrics, where some were asked for."""
         if not self.metrics:
             return None
-        settings = self.settings
-        return Scorer(
-            self.metrics,
-            store=store,
-            settings=MetricSettings(
-                device=settings.device,
-                max_cost=settings.judge_max_cost,
-                prices=None if settings.prices is None else read_prices(Path(settings.prices)),
-            ),
-            counters=counters,
-        )
+        judges = self._judges()
+        settings = MetricSettings(device=judges.device, max_cost=judges.max_cost, prices=judges.prices)
+        return Scorer(self.metrics, store=store, settings=settings, counters=counters)
 
     def _make_builders(self) -> dict[str, ProcessBuilder]:
         """The local builder by language, where there is one."""

@@ -25,6 +25,7 @@ _DROPPED = {
     "fill_in_the_middle": "mangled by fill-in-the-middle",
     "generated": "generated",
     "no_body": "without a body",
+    "low_severity": "of too little logic",
     "unlisted": "not in the row's own list",
     "duplicate": "of the same place and name as another",
     "binary_file": "binary",

@@ -1,4 +1,4 @@
-"""What finished audits teach: which cheap score can stand in for execution, and what thresholds decide.
+"""What finished audits teach: which scores stand in for execution, what thresholds decide, who rates alike.
 
-The room reads JSON reports. It runs nothing, and knows neither models nor sandboxes.
+The room reads reports, and sources for ratings. It executes nothing that is audited.
 """

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["JudgeAnswer", "read_answer"]
+__all__ = ["JudgeAnswer", "read_answer", "read_rating"]
 
 _NUMBER = r"[-+]?(?:\d+(?:[.,]\d+)?|[.,]\d+)(?:[eE][-+]?\d+)?|NaN|nan|-?[Ii]nf(?:inity)?"
 _BRACKETS = re.compile(rf"\[\[\s*({_NUMBER})\s*(%?)\s*\]\]")
@@ -68,6 +68,51 @@ def read_answer(text: str, *, key: str) -> JudgeAnswer:
         if values:
             return _checked(values[0])
     return _failed("the answer gives no score in the form that was asked for")
+
+
+def read_rating(text: str, *, key: str, low: int, high: int) -> tuple[int | None, str]:
+    """Read a whole number on a scale out of an answer.
+
+    Args:
+        text: All that the model wrote.
+        key: Key of the object that was asked for, and the word that a rating in prose follows.
+        low: Lowest of the scale.
+        high: Highest of the scale.
+
+    Returns:
+        The rating, or None and why there is none.
+    """
+    text = text[:_LONGEST].strip()
+    if not text:
+        return None, "the answer is empty"
+    scale = rf"(?:\s*(?:/|out of)\s*{high}\b)?"
+    alone = re.compile(rf"[\s*`\"']*({_NUMBER}){scale}[\s.*`\"']*")
+    prose = re.compile(rf"\b{key}\b[\"'*]*[^\n\d%]{{0,40}}?({_NUMBER})(?!\.?\d){scale}", re.IGNORECASE)
+    plain = re.sub(rf"\b{low}\s*(?:to|-|\u2013)\s*{high}\b", " ", text)
+    for found in (_values(text, key), alone.fullmatch(text), prose.findall(plain)):
+        texts = [found[1]] if isinstance(found, re.Match) else list(found or ())
+        values = list(dict.fromkeys(_number(item, "") for item in texts))
+        if len(values) > 1:
+            return None, f"the answer gives {len(values)} ratings that differ"
+        if values:
+            if not math.isfinite(values[0]) or not values[0].is_integer():
+                return None, f"the rating {texts[0]} is no whole number"
+            if not low <= values[0] <= high:
+                return None, f"the rating {texts[0]} is outside {low} to {high}"
+            return int(values[0]), ""
+    return None, "the answer gives no rating in the form that was asked for"
+
+
+def _values(text: str, key: str) -> list[str]:
+    """What stands under a key in the objects of a text, where it is a number or the text of one."""
+    values = []
+    for found in _objects(text):
+        value = found.get(key)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            values.append(repr(float(value)) if abs(value) < 1e300 else "inf")
+        elif isinstance(value, str) and re.fullmatch(_NUMBER, value.strip()):
+            values.append(value.strip())
+    return values
 
 
 def _failed(why: str) -> JudgeAnswer:
