@@ -12,18 +12,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_funcmem.core.errors import SourceError, UsageError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Store
 from pytest_funcmem.core.records import Rate, Severity
-from pytest_funcmem.metrics.judging.asking import AskerSettings
-from pytest_funcmem.metrics.judging.prices import read_prices
-from pytest_funcmem.metrics.severity.raters import JudgeRater, open_rater
 from pytest_funcmem.reporting.files import write_whole
 from pytest_funcmem.reporting.plain_text import shorten, visible
-from pytest_funcmem.studies.agreement import Agreement, agreement
+
+if TYPE_CHECKING:
+    from pytest_funcmem.studies.agreement import Agreement
 
 __all__ = ["add_severity_command", "run_severity_command"]
 
@@ -71,7 +70,12 @@ def run_severity_command(options: argparse.Namespace, open_store: Callable[[Path
         SourceError: There is no function.
         AuditError: An engine failed.
     """
+    # What judges need is heavy, and the parser of every command imports this module.
     from pytest_funcmem.corpora.reading import read_sources
+    from pytest_funcmem.metrics.judging.asking import AskerSettings
+    from pytest_funcmem.metrics.judging.prices import read_prices
+    from pytest_funcmem.metrics.severity.raters import JudgeRater, open_rater
+    from pytest_funcmem.studies.agreement import agreement
 
     specs: list[str] = options.by or ["local"]
     if len(set(specs)) < len(specs):
