@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import importlib.util
 import json
 import os
 import resource
@@ -13,38 +12,15 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from sandbox_support import SHORT, answer, assert_next_is_honest, open_or_skip, probe
 
 from pytest_funcmem.core.errors import SandboxError, SandboxUnavailableError, UsageError
 from pytest_funcmem.core.protocols import Limits, SandboxResult, SandboxTask
 from pytest_funcmem.sandbox import namespace_sandbox
 from pytest_funcmem.sandbox.choice import open_sandbox
 from pytest_funcmem.sandbox.pool import WarmSandbox
-
-
-def load_support() -> ModuleType:
-    """Import what the sandbox suites share; test files of one directory cannot import one another by name."""
-    spec = importlib.util.spec_from_file_location(
-        "sandbox_support", Path(__file__).with_name("sandbox_support.py")
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-support = load_support()
-SHORT = support.SHORT
-open_or_skip = support.open_or_skip
-sandbox = support.sandbox
-fresh = support.fresh
-probe = support.probe
-answer = support.answer
-assert_next_is_honest = support.assert_next_is_honest
-
 
 # ------------------------------------------------------------------------------------ what a task gets
 

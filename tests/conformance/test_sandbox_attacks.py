@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import time
 from pathlib import Path
-from types import ModuleType
+
+from sandbox_support import PROBE, QUICK, SHORT, answer, assert_next_is_honest, probe
 
 from pytest_funcmem.core.protocols import Limits
 from pytest_funcmem.sandbox.pool import WarmSandbox
-
-
-def load_support() -> ModuleType:
-    """Import what the sandbox suites share; test files of one directory cannot import one another by name."""
-    spec = importlib.util.spec_from_file_location(
-        "sandbox_support", Path(__file__).with_name("sandbox_support.py")
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-support = load_support()
-PROBE = support.PROBE
-QUICK = support.QUICK
-SHORT = support.SHORT
-sandbox = support.sandbox
-probe = support.probe
-answer = support.answer
-assert_next_is_honest = support.assert_next_is_honest
 
 HOST_SECRETS = ("/etc/shadow", "/etc/ssh", "/var/run/docker.sock", "/run/docker.sock", "/.host", "/home")
 

@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from sandbox_support import (
+    PROBE,
+    answer,
+    assert_next_is_honest,
+    containers_of,
+    kill_workers,
+    open_or_skip,
+    probe,
+    wait_for,
+)
 
 from pytest_funcmem.core.errors import SandboxError
 from pytest_funcmem.core.protocols import Limits
 from pytest_funcmem.sandbox.pool import WarmSandbox
-
-
-def load_support() -> ModuleType:
-    """Import what the sandbox suites share; test files of one directory cannot import one another by name."""
-    spec = importlib.util.spec_from_file_location(
-        "sandbox_support", Path(__file__).with_name("sandbox_support.py")
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-support = load_support()
-PROBE = support.PROBE
-open_or_skip = support.open_or_skip
-sandbox = support.sandbox
-fresh = support.fresh
-probe = support.probe
-answer = support.answer
-assert_next_is_honest = support.assert_next_is_honest
-kill_workers = support.kill_workers
-containers_of = support.containers_of
-wait_for = support.wait_for
 
 
 def test_lost_worker_is_replaced_and_the_task_run_again(fresh: WarmSandbox) -> None:
