@@ -1,107 +1,143 @@
-"""Time to compile and run one small function on 10 inputs, by language, each in its own Docker image.
+"""What a language costs: milliseconds a candidate on a harness of 10 states, and functions found in a corpus.
 
-    python benchmarks/languages.py [--rounds N] [LANGUAGE ...]
+    python benchmarks/languages.py [--rounds N] [--corpora DIRECTORY] [LANGUAGE ...]
 
-Prints a table, and last one line of JSON: ``{"median_ms": {language: milliseconds}}``. Beside the wall clock
-the table shows the processor time that the containers used for each candidate, which other work on the
-machine changes little. Images that are missing are built first, which is not counted.
+For each compiled language the local builder makes a harness for one small function in Docker; a candidate is
+then compiled and run on its states, a different text each time, so that nothing can be remembered. Beside the
+wall clock the table shows the processor time that the containers used, which other work on the machine
+changes little. With ``--corpora``, the files ``LANGUAGE.jsonl`` of that directory are read, and the functions
+that their rows list are looked for. Images that are missing are built first, which is not counted.
+
+The last line is JSON: ``{"median_ms": {language: milliseconds}, "extracted": {language: [found, listed]}}``.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import statistics
 import sys
+import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
+from pytest_funcmem.audit.world import programs_of
+from pytest_funcmem.core.options import Settings
+from pytest_funcmem.core.records import Harness, Language
+from pytest_funcmem.core.registry import load
+from pytest_funcmem.corpora import read_sources
+from pytest_funcmem.harness.execution import execute, spliced_program
+from pytest_funcmem.harness.outputs import similarity
 from pytest_funcmem.sandbox.docker_sandbox import DockerSandbox, connect
-from pytest_funcmem.sandbox.images.build import ensure_image
-from pytest_funcmem.sandbox.toolchains.compile_run import PROGRAMS, compile_and_run
-from pytest_funcmem.sandbox.toolchains.recipes import RECIPES
-from pytest_funcmem.sandbox.toolchains.warm_javac import WarmJavac
 
-SOURCES: Mapping[str, tuple[str, str]] = {
-    "c": (
-        "main.c",
-        """\
-#include <stdio.h>
-static int steps(long n) { int k = 0; while (n != 1) { n = n % 2 ? 3 * n + 1 : n / 2; k++; } return k; }
-int main(void) { long n; while (scanf("%ld", &n) == 1) printf("%d\\n", steps(n)); return 0; }
-""",
-    ),
-    "java": (
-        "Main.java",
-        """\
-import java.util.Scanner;
-public class Main {
-    static int steps(long n) {
-        int k = 0;
-        while (n != 1) { n = n % 2 == 0 ? n / 2 : 3 * n + 1; k++; }
-        return k;
+SOURCES: Mapping[Language, str] = {
+    "c": """\
+#include <string.h>
+
+int fare(int zone, int age, const char *ticket) {
+    int cents = 240;
+    if (zone > 3) {
+        cents += 80 * (zone - 3);
     }
-    public static void main(String[] arguments) {
-        Scanner in = new Scanner(System.in);
-        while (in.hasNextLong()) System.out.println(steps(in.nextLong()));
+    if (age < 14 || age > 66) {
+        cents = cents / 2;
+    }
+    if (strcmp(ticket, "day") == 0) {
+        cents *= 3;
+    }
+    return cents;
+}
+""",
+    "java": """\
+public class Tariff {
+    static int fare(int zone, int age, String ticket) {
+        int cents = 240;
+        if (zone > 3) {
+            cents += 80 * (zone - 3);
+        }
+        if (age < 14 || age > 66) {
+            cents = cents / 2;
+        }
+        if (ticket.equals("day")) {
+            cents *= 3;
+        }
+        return cents;
     }
 }
 """,
-    ),
-    "rust": (
-        "main.rs",
-        """\
-use std::io::Read;
-fn steps(mut n: u64) -> u32 {
-    let mut k = 0;
-    while n != 1 { n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 }; k += 1; }
-    k
-}
-fn main() {
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).unwrap();
-    for word in text.split_whitespace() { println!("{}", steps(word.parse().unwrap())); }
+    "rust": """\
+fn fare(zone: i32, age: i32, ticket: &str) -> i32 {
+    let mut cents = 240;
+    if zone > 3 {
+        cents += 80 * (zone % 100 - 3);
+    }
+    if age < 14 || age > 66 {
+        cents /= 2;
+    }
+    if ticket == "day" {
+        cents *= 3;
+    }
+    cents
 }
 """,
-    ),
-    "go": (
-        "main.go",
-        """\
-package main
-import "fmt"
-func steps(n int) int { k := 0; for n != 1 { if n%2 == 0 { n /= 2 } else { n = 3*n + 1 }; k++ }; return k }
-func main() { var n int; for { if _, err := fmt.Scan(&n); err != nil { return }; fmt.Println(steps(n)) } }
-""",
-    ),
+    "go": """\
+package tariff
+
+func fare(zone int, age int, ticket string) int {
+\tcents := 240
+\tif zone > 3 {
+\t\tcents += 80 * (zone - 3)
+\t}
+\tif age < 14 || age > 66 {
+\t\tcents /= 2
+\t}
+\tif ticket == "day" {
+\t\tcents *= 3
+\t}
+\treturn cents
 }
-INPUTS = "".join(f"{n}\n" for n in range(1, 11)).encode()
-OUTPUTS = b"0\n1\n7\n2\n5\n8\n16\n3\n19\n6\n"
+""",
+}
 WARM_UP = 2
 
 
-def measure(
-    client: Any, language: str, compiler: str, rounds: int, *, warm: bool
-) -> tuple[list[float], float]:
+def measure(client: Any, language: Language, rounds: int) -> tuple[list[float], float]:
     """Wall-clock milliseconds of each round, and mean processor milliseconds of the containers."""
-    image = ensure_image(client, language=language, progress=lambda line: sys.stderr.write(f"{line}\n"))
-    name, text = SOURCES[language]
-    with contextlib.ExitStack() as stack:
-        sandbox = stack.enter_context(DockerSandbox(programs=PROGRAMS, workers=1, image=image))
-        javac = stack.enter_context(WarmJavac(client, image)) if warm else None
-        milliseconds = []
+    (function,) = load("language", language)().scan(SOURCES[language], path="fare").functions
+    builder = load("builder", f"local/{language}").from_settings(Settings(budget=300.0))
+    sandbox = DockerSandbox(
+        programs=programs_of(language),
+        workers=1,
+        language=language,
+        progress=lambda line: sys.stderr.write(f"{line}\n"),
+    )
+    with sandbox:
+        harness = builder.build(function, sandbox, seed=0)
+        if not isinstance(harness, Harness):
+            raise SystemExit(f"{language}: no harness, {harness.reason}: {harness.detail}")
+        code = function.text[function.signature_start : function.end]
+        milliseconds: list[float] = []
         used = 0.0
         for number in range(WARM_UP + rounds):
             if number == WARM_UP:
                 used = processor_ms(client)
-            # A different text each time, so that nothing can be remembered.
-            files = {name: f"{text}// {number}\n".encode()}
-            run = compile_and_run(sandbox, language, files, INPUTS, compiler=compiler, javac=javac)
-            if run.result is None or run.result.stdout != OUTPUTS:
-                raise SystemExit(f"{language} with {compiler}: {run}")
+            changed = code.replace("240", f"240 /* {number} */", 1)
+            started = time.monotonic()
+            run = execute(
+                sandbox,
+                spliced_program(function, harness.scaffold, changed),
+                harness.states,
+                coverage=False,
+                state_timeout_s=harness.state_timeout_s,
+            )
+            spent = (time.monotonic() - started) * 1000
+            score, _ = similarity(harness.expected, run.outputs)
+            if score != 1.0 or changed == code:
+                raise SystemExit(f"{language}: the original scores {score} against itself: {run.load_detail}")
             if number >= WARM_UP:
-                milliseconds.append(run.seconds * 1000)
+                milliseconds.append(spent)
         return milliseconds, (processor_ms(client) - used) / rounds
 
 
@@ -113,28 +149,45 @@ def processor_ms(client: Any) -> float:
     return sum(stat["cpu_stats"]["cpu_usage"]["total_usage"] for stat in stats) / 1e6
 
 
+def extracted(path: Path, language: Language) -> tuple[int, int]:
+    """Of the functions that the rows of a data set list, how many are found where they are listed."""
+    listed = 0
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            listed += len(json.loads(line).get("functions") or ())
+    corpus = read_sources([path], min_lines=1, max_lines=10_000)
+    return sum(function.language == language for function in corpus.functions), listed
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("languages", nargs="*", default=list(SOURCES), metavar="LANGUAGE")
     parser.add_argument("--rounds", type=int, default=20, metavar="N")
+    parser.add_argument("--corpora", type=Path, help="directory with one data set a language")
     options = parser.parse_args(arguments)
     client = connect()
     medians: dict[str, float] = {}
     print(f"{options.rounds} rounds each; load of this machine {os.getloadavg()[0]:.1f}")
-    print(f"{'':<22} {'median ms':>10} {'least ms':>10} {'processor ms':>13}")
-    for recipe in RECIPES:
-        if recipe.language not in options.languages:
-            continue
-        ways = (True, False) if recipe.language == "java" else (False,)
-        for warm in ways:
-            times, used = measure(client, recipe.language, recipe.compiler, options.rounds, warm=warm)
-            label = f"{recipe.language}, {'warm ' if warm else ''}{recipe.compiler}"
-            median = statistics.median(times)
-            print(f"{label:<22} {median:>10.0f} {min(times):>10.0f} {used:>13.0f}", flush=True)
-            medians.setdefault(recipe.language, round(median, 1))
+    print(f"{'':<10} {'median ms':>10} {'least ms':>10} {'processor ms':>13}")
+    for language in SOURCES:
+        if language in options.languages:
+            times, used = measure(client, language, options.rounds)
+            medians[language] = round(statistics.median(times), 1)
+            print(f"{language:<10} {medians[language]:>10.0f} {min(times):>10.0f} {used:>13.0f}", flush=True)
     client.close()
-    print(json.dumps({"median_ms": medians}))
+    figures: dict[str, object] = {"median_ms": medians}
+    if options.corpora is not None:
+        found = {
+            language: extracted(options.corpora / f"{language}.jsonl", language)
+            for language in get_args(Language)
+        }
+        for language, (count, listed) in found.items():
+            print(f"{language:<10} {count} of {listed} listed functions found")
+        figures["extracted"] = {language: list(counts) for language, counts in found.items()}
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":
