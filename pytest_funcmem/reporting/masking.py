@@ -68,6 +68,9 @@ def mask(record: AuditRecord) -> AuditRecord:
         reference=None if record.reference is None else _side(record.reference),
         harness=_harness(record.harness),
         comparisons=tuple(_comparison(comparison) for comparison in record.comparisons),
+        severity=None
+        if record.severity is None
+        else replace(record.severity, note="masked" if record.severity.note else ""),
         masked_sha256=text_digest(record.function.code),
     )
 

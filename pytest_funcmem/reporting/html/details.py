@@ -24,6 +24,7 @@ from pytest_funcmem.reporting.alignment import beside
 from pytest_funcmem.reporting.digests import shown_digest
 from pytest_funcmem.reporting.plain_text import shorten, visible
 from pytest_funcmem.reporting.states import Part, input_lines, output_parts
+from pytest_funcmem.reporting.summary import change_text
 
 __all__ = ["details", "index_row"]
 
@@ -78,11 +79,31 @@ def details(record: AuditRecord) -> dict[str, Json]:
         ]
     else:
         found["rows"] = [[number, None, " ", None, " "] for number in range(len(bodies[0]))]
+    found["firmness"] = _firmness(record)
     budget = [_ALL_STATES]
     found["states"] = [_state(comparison, budget) for comparison in record.comparisons[:_STATES]]
     found["more_states"] = max(0, len(record.comparisons) - _STATES)
     found["harness"] = _harness(record)
     return found
+
+
+def _firmness(record: AuditRecord) -> list[str]:
+    """Sentences on what the verdict would be otherwise, and on how much the function matters."""
+    said = []
+    sensitivity, severity = record.sensitivity, record.severity
+    if sensitivity is not None:
+        if sensitivity.changes:
+            said.append("Another verdict under: " + "; ".join(map(change_text, sensitivity.changes)) + ".")
+        if sensitivity.states is not None:
+            said.append(
+                f"The same verdict under {sensitivity.choices_same} of the {sensitivity.choices} choices of"
+                f" {sensitivity.states} of its states."
+            )
+    if severity is not None:
+        value = "not rated" if severity.value is None else f"{severity.value} of 10"
+        note = f" ({severity.note})" if severity.note else ""
+        said.append(f"Severity {value}{note}, by {severity.signature}.")
+    return [shorten(_clean(text), _VALUE) for text in said]
 
 
 def _side(side: Side) -> dict[str, Json]:
@@ -101,7 +122,16 @@ def _side(side: Side) -> dict[str, Json]:
         "detail": shorten(_clean(side.candidate.detail), _CODE_LINE),
         "stop": side.completion.stop.replace("_", " "),
         "outcomes": dict(sorted(side.outcomes.items())),
-        "signatures": [similarity.bleu.signature, similarity.edit.signature, similarity.lcs.signature],
+        "scores": [
+            [_clean(score.name), score.value, shorten(_clean(score.note), _CODE_LINE)]
+            for score in side.scores
+        ],
+        "signatures": [
+            similarity.bleu.signature,
+            similarity.edit.signature,
+            similarity.lcs.signature,
+            *(_clean(score.signature) for score in side.scores),
+        ],
     }
 
 

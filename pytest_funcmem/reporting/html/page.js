@@ -200,7 +200,8 @@
     list.style.height = `${shown.length * rowHeight}px`;
     const top = -list.getBoundingClientRect().top;
     const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN);
-    const last = Math.min(shown.length, Math.ceil((top + innerHeight) / rowHeight) + OVERSCAN);
+    const seen = Math.max(Math.ceil((top + innerHeight) / rowHeight), first + OVERSCAN);
+    const last = Math.min(shown.length, seen + OVERSCAN);
     const wanted = [];
     for (let position = first; position < last; position += 1) wanted.push(position);
     // The row that the keyboard is at stays, so that it can be tabbed to from anywhere.
@@ -356,6 +357,13 @@
       ["edit similarity", (s) => exact(s.edit)],
       ["longest common substring", (s) => exact(s.lcs)],
       ["same text", (s) => (s.exact ? "yes" : "no")],
+      ...target.scores.map(([name], at) => [
+        name,
+        (s) => {
+          const [, value, note] = s.scores[at] || [name, null, ""];
+          return note ? `${exact(value)} (${note})` : exact(value);
+        },
+      ]),
       ["candidate", (s) => (s.detail ? `${s.candidate}: ${s.detail}` : s.candidate)],
       ["stopped by", (s) => s.stop],
       ["model", (s) => s.model],
@@ -513,6 +521,7 @@
       el("h1", { id: "page-title", tabindex: "-1" }, badge(f.verdict), " ", f.name),
       el("p", { class: "place" }, el("code", {}, f.nodeid), ` · ${f.language}, line ${d.line}`),
       el("p", { class: "reason" }, f.reason),
+      ...d.firmness.map((text) => el("p", { class: "firmness" }, text)),
       ...[figures(d), code(d), states(d), calls(d), harness(d)].filter(Boolean),
       el("p", { class: "digest" }, "sha256 of the function ", el("code", {}, d.sha256)),
     );

@@ -19,9 +19,11 @@ from pytest_funcmem.core.records import (
     Harness,
     Inconclusive,
     InputState,
+    MetricScore,
     OutputState,
     Proof,
     Scaffold,
+    Severity,
     StateComparison,
     Verdict,
 )
@@ -30,7 +32,6 @@ from pytest_funcmem.reporting.failure_report import failure_report
 from pytest_funcmem.reporting.masking import mask
 
 SECRET = "hunter2-XYZZY"
-KEPT = {"path", "qualname", "spec", "revision", "builder", "signature"}
 
 
 def planted_output(outcome: str = "returned") -> OutputState:
@@ -90,6 +91,7 @@ def planted(functional_record: AuditRecord) -> AuditRecord:
             given,
             completion=dataclasses.replace(given.completion, text=SECRET),
             candidate=dataclasses.replace(given.candidate, body=body, code=signature + body, detail=SECRET),
+            scores=(MetricScore(name="judge:x", value=None, signature="judge", note=SECRET),),
         )
 
     return dataclasses.replace(
@@ -98,6 +100,7 @@ def planted(functional_record: AuditRecord) -> AuditRecord:
         prompt=dataclasses.replace(functional_record.prompt, text=head + signature),
         target=side(functional_record.target),
         reference=side(functional_record.reference),
+        severity=Severity(value=None, signature="judge", note=SECRET),
         harness=dataclasses.replace(
             harness,
             scaffold=Scaffold(prelude=f"x = '{SECRET}'", mocks=("requests", f"get('{SECRET}')")),
