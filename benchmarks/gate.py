@@ -102,10 +102,12 @@ def _audit(made: Made, number: int) -> Audit:
         f"--funcmem-report=html:{html}",
         f"--funcmem-report=json:{place / 'audit.jsonl'}",
     ]
+    # Modules are compiled once, as pip leaves them, whatever this shell says of bytecode.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
     with (place / "output.txt").open("w", encoding="utf-8") as output:
-        code = subprocess.call(command, stdout=output, stderr=subprocess.STDOUT, cwd=place)
+        code = subprocess.call(command, stdout=output, stderr=subprocess.STDOUT, cwd=place, env=environment)
     seconds = time.monotonic() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     text = (place / "output.txt").read_text(encoding="utf-8")

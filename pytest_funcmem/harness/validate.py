@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 from pytest_funcmem.core.digests import digest, text_digest
@@ -87,11 +88,17 @@ class HarnessConditions:
     mutants: int = 20
 
 
+@lru_cache(maxsize=32)
+def _file_digest(text: str) -> str:
+    # Functions of one file come one after another: without this, a file costs its size for each of them.
+    return text_digest(text)
+
+
 def function_digest(function: SourceFunction) -> str:
     """Digest of a function in its file: the text, and where in it the function stands."""
     return digest(
         {
-            "text": text_digest(function.text),
+            "text": _file_digest(function.text),
             "language": function.language,
             "qualname": function.qualname,
             "offsets": [

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from pytest_funcmem.core.records import Similarity
 from pytest_funcmem.core.registry import load
-from pytest_funcmem.metrics import text_similarity
+from pytest_funcmem.metrics import substring, text_similarity
+from pytest_funcmem.metrics.substring import longest_common_substring
 
 BODIES = st.text(alphabet="ab (=\n\t\x00\u202e\ud800é", max_size=60)
 
@@ -104,6 +105,17 @@ def test_figures_do_not_depend_on_earlier_calls(original: str, candidate: str) -
     first = text_similarity(original, candidate)
     text_similarity(candidate, original)
     assert text_similarity(original, candidate) == first
+
+
+@given(st.text("ab\n", max_size=60), st.text("ab\n", max_size=60))
+@settings(deadline=None, max_examples=60)
+def test_both_searches_for_a_common_substring_agree(first: str, second: str) -> None:
+    quick = longest_common_substring(first, second)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(substring, "_SMALL", -1)
+        assert longest_common_substring(first, second) == quick
+    if quick:
+        assert any(first[at : at + quick] in second for at in range(len(first) - quick + 1))
 
 
 def test_longest_common_substring_of_twenty_kilobytes_is_fast() -> None:
