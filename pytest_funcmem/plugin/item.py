@@ -44,6 +44,19 @@ class LeakRepr(TerminalRepr):
         return self.plain
 
 
+class LineRepr(TerminalRepr):
+    """Nothing but the line that pytest writes itself with ``--tb=line``."""
+
+    def __init__(self, location: ReprFileLocation) -> None:
+        self.reprcrash = location
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write nothing: pytest adds the line."""
+
+    def __str__(self) -> str:
+        return str(self.reprcrash)
+
+
 class SourceNode(pytest.Collector):
     """The functions of one source file or data-set row."""
 
@@ -107,7 +120,9 @@ class FunctionItem(pytest.Item):
     def setup(self) -> None:
         """Wait for the record; an audit that broke is an error here."""
         self.record = self.run.wait(self.original.key)
-        self.user_properties.extend(junit_properties(self.record))
+        # An item that is run again, as pytest-rerunfailures does, says everything once.
+        others = [entry for entry in self.user_properties if not str(entry[0]).startswith("funcmem_")]
+        self.user_properties[:] = [*others, *junit_properties(self.record)]
         if self.record.verdict.kind == "error":
             pytest.fail(self.record.verdict.reason, pytrace=False)
 
@@ -127,11 +142,16 @@ class FunctionItem(pytest.Item):
         if not isinstance(excinfo.value, Leak):
             return super().repr_failure(excinfo, style)
         record = excinfo.value.record
+        location = ReprFileLocation(
+            self.original.path, self.original.line, str(excinfo.value).splitlines()[0]
+        )
+        if self.config.option.tbstyle == "line":
+            return LineRepr(location)
         rerun = " ".join(shlex.quote(part) for part in self.run.rerun_command(self))
         return LeakRepr(
             failure_report(record, rerun=rerun, color=False),
             failure_report(record, rerun=rerun, color=True),
-            ReprFileLocation(self.original.path, self.original.line, str(excinfo.value).splitlines()[0]),
+            location,
         )
 
     def reportinfo(self) -> tuple[Path, int, str]:
