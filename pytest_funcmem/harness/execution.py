@@ -8,23 +8,20 @@ states are found, nor what is expected of them; expected outputs never pass thro
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from pytest_funcmem.core.protocols import Limits, Sandbox, SandboxTask
+from pytest_funcmem.core.protocols import Limits, Sandbox
 from pytest_funcmem.core.records import InputState, Language, Scaffold, SourceFunction
 from pytest_funcmem.harness.compiled.toolkit import toolkit_for
 from pytest_funcmem.harness.execution_records import (
-    RECORD_BYTES,
     Execution,
     Question,
     SkippedStatement,
-    read_execution,
 )
+from pytest_funcmem.harness.python_runs import Run, run_together
 
 __all__ = [
     "PROGRAMS",
@@ -39,11 +36,6 @@ __all__ = [
 
 PROGRAMS: Mapping[str, Path] = MappingProxyType({"python": Path(__file__).parent / "runner" / "python"})
 """Programs that a sandbox must be made with, by name."""
-
-LOAD_TIMEOUT_S = 5.0
-"""Seconds that all top-level statements of a file may take together."""
-
-_USUAL_RECORD_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,24 +127,5 @@ def execute(
         return toolkit.execute(
             sandbox, [program], [states], coverage=coverage, state_timeout_s=state_timeout_s
         )[0]
-    if limits is None:
-        limits = Limits(
-            wall_s=LOAD_TIMEOUT_S + 1.0 + len(states) * (state_timeout_s + 0.1),
-            output_bytes=RECORD_BYTES + len(states) * _USUAL_RECORD_BYTES,
-        )
-    payload = {
-        "text": program.text,
-        "qualname": program.qualname,
-        "line": program.line,
-        "prelude": program.prelude,
-        "mocks": list(program.mocks),
-        "states": [dataclasses.asdict(state) for state in states],
-        "coverage": coverage,
-        "state_timeout_s": state_timeout_s,
-        "load_timeout_s": min(LOAD_TIMEOUT_S, limits.wall_s),
-        "record_bytes": min(RECORD_BYTES, limits.output_bytes // 2),
-    }
-    result = sandbox.run(
-        SandboxTask(program=program.language, payload=json.dumps(payload).encode("ascii"), limits=limits)
-    )
-    return read_execution(result, len(states))
+    run = Run(program=program, states=states, coverage=coverage, state_timeout_s=state_timeout_s)
+    return run_together(sandbox, [run], limits=limits)[0]

@@ -8,10 +8,9 @@ nothing of how the states were found, and nothing of completions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeAlias
 
 from pytest_funcmem.core.digests import digest, text_digest
 from pytest_funcmem.core.protocols import Sandbox
@@ -26,18 +25,18 @@ from pytest_funcmem.core.records import (
     Scaffold,
     SourceFunction,
 )
-from pytest_funcmem.harness.execution import Execution, Question, execute, original_program, spliced_program
+from pytest_funcmem.harness.execution import Execution, Question, original_program, spliced_program
 from pytest_funcmem.harness.local.analysis import Analysis, UnreadableFunctionError, analyse
 from pytest_funcmem.harness.local.mutants import make_mutants
 from pytest_funcmem.harness.local.renaming import renamed_code
 from pytest_funcmem.harness.local.stubs import make_stubs
+from pytest_funcmem.harness.mutant_runs import Comparisons, compare_mutants, limited_run
 from pytest_funcmem.harness.outputs import output_digest, same_output, similarity, validity
+from pytest_funcmem.harness.python_runs import Run, run_together
 
 __all__ = [
-    "MUTANT_TIMEOUT_S",
-    "Comparisons",
+    "ORIGINAL_TIMEOUT_S",
     "HarnessConditions",
-    "OutOfTimeError",
     "calibrated_timeout",
     "coverage_detail",
     "function_digest",
@@ -48,21 +47,11 @@ __all__ = [
     "validate",
 ]
 
-MUTANT_TIMEOUT_S = 1.0
-"""Seconds that a mutant or a stub gets for one state at least; one that runs out of them is told apart."""
+ORIGINAL_TIMEOUT_S = 4.0
+"""Wall-clock seconds that the original gets for one state."""
 
 _TIMEOUTS_S = (1.0, 2.0, 4.0, 8.0, 16.0)
-_ORIGINAL_TIMEOUT_S = 1.6
-_PROBE_STATES = 2
 _MAX_NAMED = 8
-
-
-Comparisons: TypeAlias = dict[str, dict[InputState, bool]]
-"""For the code of a mutant and an input state, whether it does there what the original does."""
-
-
-class OutOfTimeError(Exception):
-    """The budget of a function is used up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +108,6 @@ def validate(
     conditions: HarnessConditions,
     *,
     builder: str,
-    check_time: Callable[[], None] | None = None,
     compared: Comparisons | None = None,
 ) -> Harness | Inconclusive:
     """Prove that input states make a harness of a Python function.
@@ -133,26 +121,18 @@ def validate(
         sandbox: An open sandbox.
         conditions: When a harness is valid.
         builder: Name and version of whoever chose the states, such as ``local/1``.
-        check_time: Called between runs; may raise ``OutOfTimeError``.
         compared: What is known of mutants from earlier runs in the same sandbox, so that they need not be run
             on the same states again; what is learnt is added.
 
     Raises:
         SandboxError: The sandbox failed; nothing is known about the function.
-        OutOfTimeError: ``check_time`` raised it.
     """
     try:
         analysis = analyse(function)
     except UnreadableFunctionError as exc:
         return Inconclusive(reason="load_failed", detail=f"the function does not parse: {exc}")
     known = {} if compared is None else compared
-    return _Validation(analysis, scaffold, sandbox, conditions, builder, check_time or _no_check, known).run(
-        states
-    )
-
-
-def _no_check() -> None:
-    return None
+    return _Validation(analysis, scaffold, sandbox, conditions, builder, known).run(states)
 
 
 class _Validation:
@@ -165,7 +145,6 @@ class _Validation:
         sandbox: Sandbox,
         conditions: HarnessConditions,
         builder: str,
-        check_time: Callable[[], None],
         compared: Comparisons,
     ) -> None:
         self.analysis = analysis
@@ -174,16 +153,14 @@ class _Validation:
         self.sandbox = sandbox
         self.conditions = conditions
         self.builder = builder
-        self.check_time = check_time
         self.compared = compared
 
     def run(self, states: Sequence[InputState]) -> Harness | Inconclusive:
         distinct = list(dict.fromkeys(states))
-        first = self.execute_original(distinct, coverage=True)
+        first, again = self.execute_original(distinct)
         problem = load_problem(self.analysis, first)
         if problem is not None:
             return problem
-        again = self.execute_original(distinct, coverage=False)
         tolerance = self.conditions.float_tolerance
         judged = [
             validity(a, b, float_tolerance=tolerance)
@@ -222,7 +199,7 @@ class _Validation:
         evidence = replace(evidence, proofs=tuple(proofs))
         if not all(proof.passed for proof in proofs):
             return Inconclusive(reason="weak_harness", detail=proof_detail(proofs), evidence=evidence)
-        tried, killed = self.strength(chosen, expected, timeout_s)
+        tried, killed = self.strength(chosen, expected)
         return Harness(
             builder=self.builder,
             language=self.function.language,
@@ -235,69 +212,75 @@ class _Validation:
             evidence=replace(evidence, mutants=tried, mutants_killed=killed),
         )
 
-    def execute_original(self, states: Sequence[InputState], *, coverage: bool) -> Execution:
-        self.check_time()
+    def execute_original(self, states: Sequence[InputState]) -> tuple[Execution, Execution]:
+        """Two runs, the first of which tells the lines that were executed."""
         program = original_program(self.function, self.scaffold)
-        return execute(self.sandbox, program, states, coverage=coverage, state_timeout_s=_ORIGINAL_TIMEOUT_S)
-
-    def execute_code(
-        self, code: str, states: Sequence[InputState], timeout_s: float
-    ) -> tuple[OutputState, ...]:
-        self.check_time()
-        program = spliced_program(self.function, self.scaffold, code)
-        return execute(self.sandbox, program, states, coverage=False, state_timeout_s=timeout_s).outputs
+        first, again = run_together(
+            self.sandbox,
+            [
+                Run(program=program, states=states, coverage=coverage, state_timeout_s=ORIGINAL_TIMEOUT_S)
+                for coverage in (True, False)
+            ],
+        )
+        return first, again
 
     def stand_ins(
         self, states: tuple[InputState, ...], expected: tuple[OutputState, ...], timeout_s: float
     ) -> list[Proof]:
         """The renamed twin has to match everywhere, no stub may reach the threshold."""
-        tolerance = self.conditions.float_tolerance
-        proofs: list[Proof] = []
+        names: list[str] = []
+        runs: list[Run] = []
+        places: list[list[int]] = []
         twin = renamed_code(self.function, self.analysis.node)
         if twin is not None:
-            score, _ = similarity(
-                expected, self.execute_code(twin, states, timeout_s), float_tolerance=tolerance
-            )
-            proofs.append(Proof(name="renamed", score=score, passed=score == 1.0))
+            names.append("renamed")
+            places.append(list(range(len(states))))
+            program = spliced_program(self.function, self.scaffold, twin)
+            runs.append(Run(program=program, states=states, state_timeout_s=timeout_s))
         for stub in make_stubs(self.analysis, expected):
-            # A stub that gives a value which the original never gave matches nowhere; it need not be run.
-            score = 0.0
-            if stub.could_match(expected):
-                got = self.execute_code(stub.code, states, MUTANT_TIMEOUT_S)
-                score, _ = similarity(expected, got, float_tolerance=tolerance)
-            proofs.append(
-                Proof(name=f"stub:{stub.name}", score=score, passed=score < self.conditions.tau_func)
+            # Where the original does what the stub cannot do, the stub need not be run.
+            open_places = [place for place, output in enumerate(expected) if stub.could_match(output)]
+            names.append(f"stub:{stub.name}")
+            places.append(open_places)
+            runs.append(
+                limited_run(self.function, self.scaffold, stub.code, [states[place] for place in open_places])
             )
+        executions = iter(run_together(self.sandbox, [run for run in runs if run.states]))
+        proofs = []
+        for name, tried in zip(names, places, strict=True):
+            outputs = next(executions).outputs if tried else ()
+            same = sum(
+                same_output(expected[place], output, float_tolerance=self.conditions.float_tolerance)
+                for place, output in zip(tried, outputs, strict=True)
+            )
+            score = same / len(expected)
+            passed = score == 1.0 if name == "renamed" else score < self.conditions.tau_func
+            proofs.append(Proof(name=name, score=score, passed=passed))
         return proofs
 
-    def strength(
-        self, states: tuple[InputState, ...], expected: tuple[OutputState, ...], timeout_s: float
-    ) -> tuple[int, int]:
+    def strength(self, states: tuple[InputState, ...], expected: tuple[OutputState, ...]) -> tuple[int, int]:
         """How many mutants there are, and how many of them some state tells apart."""
         mutants = make_mutants(self.function, self.analysis.node, limit=self.conditions.mutants)
         lines = [frozenset(output.lines) for output in expected]
-        killed = 0
-        for mutant in mutants:
-            # Where the changed statement is not executed, nothing can differ.
-            near = [place for place in range(len(states)) if mutant.lines & lines[place]]
-            known = self.compared.setdefault(mutant.code, {})
-            if any(known.get(states[place]) is False for place in near):
-                killed += 1
-                continue
-            open_places = [place for place in near if states[place] not in known]
-            # A mutant that never ends would cost the whole time limit on every state: a few states go first.
-            for part in (open_places[:_PROBE_STATES], open_places[_PROBE_STATES:]):
-                if not part:
-                    continue
-                tried = [states[place] for place in part]
-                got = self.execute_code(mutant.code, tried, min(timeout_s, MUTANT_TIMEOUT_S))
-                for place, output in zip(part, got, strict=True):
-                    known[states[place]] = same_output(
-                        expected[place], output, float_tolerance=self.conditions.float_tolerance
-                    )
-                if not all(known[state] for state in tried):
-                    killed += 1
-                    break
+        # Where the changed statement is not executed, nothing can differ.
+        near = [
+            [states[place] for place in range(len(states)) if mutant.lines & lines[place]]
+            for mutant in mutants
+        ]
+        compare_mutants(
+            self.sandbox,
+            self.function,
+            self.scaffold,
+            [mutant.code for mutant in mutants],
+            near,
+            dict(zip(states, expected, strict=True)),
+            self.compared,
+            float_tolerance=self.conditions.float_tolerance,
+        )
+        killed = sum(
+            any(self.compared.get(mutant.code, {}).get(state) is False for state in tried)
+            for mutant, tried in zip(mutants, near, strict=True)
+        )
         return len(mutants), killed
 
 

@@ -16,6 +16,7 @@ from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import Harness, Inconclusive, Language, SourceFunction
+from pytest_funcmem.harness.budget import OutOfTimeError
 from pytest_funcmem.harness.choice import choose, shortlist
 from pytest_funcmem.harness.compiled.proof import MUTANT_TIMEOUT_S, Kills, prove, run_stand_ins
 from pytest_funcmem.harness.compiled.search import Search, Trial
@@ -23,7 +24,7 @@ from pytest_funcmem.harness.compiled.settings import CompiledBuilderSettings
 from pytest_funcmem.harness.compiled.toolkit import Prepared, StandIn, Toolkit, toolkit_for
 from pytest_funcmem.harness.execution import original_program, spliced_program
 from pytest_funcmem.harness.outputs import same_output, validity
-from pytest_funcmem.harness.validate import OutOfTimeError, state_problem
+from pytest_funcmem.harness.validate import state_problem
 
 __all__ = ["LocalCBuilder", "LocalGoBuilder", "LocalJavaBuilder", "LocalRustBuilder"]
 

@@ -7,29 +7,29 @@ whatever the hash seed, the load of the machine or the number of workers.
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Sandbox
-from pytest_funcmem.core.records import Harness, Inconclusive, InputState, Scaffold, SourceFunction
+from pytest_funcmem.core.records import Harness, Inconclusive, Scaffold, SourceFunction
+from pytest_funcmem.harness.budget import BudgetedSandbox, OutOfTimeError
 from pytest_funcmem.harness.choice import choose, shortlist
-from pytest_funcmem.harness.execution import execute, original_program, spliced_program
+from pytest_funcmem.harness.execution import original_program
 from pytest_funcmem.harness.local.analysis import Analysis, UnreadableFunctionError, analyse
 from pytest_funcmem.harness.local.literals import mine
-from pytest_funcmem.harness.local.mutants import Mutant, make_mutants
+from pytest_funcmem.harness.local.mutants import make_mutants
 from pytest_funcmem.harness.local.scaffolds import scaffold_for
 from pytest_funcmem.harness.local.search import Search
 from pytest_funcmem.harness.local.settings import LocalBuilderSettings
 from pytest_funcmem.harness.local.states import StatePlan
 from pytest_funcmem.harness.local.stubs import make_stubs
 from pytest_funcmem.harness.local.trials import Trial, made_up_parts, suffices
+from pytest_funcmem.harness.mutant_runs import Comparisons, compare_mutants, limited_run
 from pytest_funcmem.harness.outputs import same_output, validity
+from pytest_funcmem.harness.python_runs import Run, run_together
 from pytest_funcmem.harness.validate import (
-    MUTANT_TIMEOUT_S,
-    Comparisons,
-    OutOfTimeError,
+    ORIGINAL_TIMEOUT_S,
     load_problem,
     rests_on_mocks,
     state_problem,
@@ -39,7 +39,6 @@ from pytest_funcmem.harness.validate import (
 __all__ = ["LocalBuilderSettings", "LocalPythonBuilder"]
 
 _LOGGER = logging.getLogger(__name__)
-_PROBES = 2
 _LATER = 10
 
 
@@ -51,7 +50,7 @@ class LocalPythonBuilder:
     """
 
     name = "local"
-    version = "2"
+    version = "3"
 
     def __init__(self, settings: LocalBuilderSettings) -> None:
         self.settings = settings
@@ -73,15 +72,9 @@ class LocalPythonBuilder:
 
     def build(self, function: SourceFunction, sandbox: Sandbox, *, seed: int) -> Harness | Inconclusive:
         """Build and prove a harness; see ``Builder.build``."""
-        deadline = time.monotonic() + self.settings.budget_s
-
-        def check_time() -> None:
-            if time.monotonic() > deadline:
-                raise OutOfTimeError
-
+        lent = BudgetedSandbox(sandbox, self.settings.budget_s)
         try:
-            analysis = analyse(function)
-            return _Building(analysis, sandbox, self.settings, self.label, seed, check_time).run()
+            return _Building(analyse(function), lent, self.settings, self.label, seed).run()
         except UnreadableFunctionError as exc:
             return Inconclusive(reason="load_failed", detail=f"the function does not parse: {exc}")
         except OutOfTimeError:
@@ -106,7 +99,6 @@ class _Building:
         settings: LocalBuilderSettings,
         label: str,
         seed: int,
-        check_time: Callable[[], None],
     ) -> None:
         self.analysis = analysis
         self.function = analysis.source
@@ -114,7 +106,6 @@ class _Building:
         self.settings = settings
         self.label = label
         self.seed = seed
-        self.check_time = check_time
         self.scaffold: Scaffold = scaffold_for(analysis)
         self.compared: Comparisons = {}
 
@@ -130,20 +121,30 @@ class _Building:
             self.sandbox,
             self.settings,
             seed=int(digest([self.seed])[:15], 16),
-            check_time=self.check_time,
         ).run()
         self.scaffold = found.scaffold
         problem = load_problem(self.analysis, found.first)
         if problem is not None:
             return problem
-        pool, unsteady = self.steady(shortlist(_real_enough(found.valid, self.settings), self.settings.pool))
+        pool: Sequence[Trial] = shortlist(_real_enough(found.valid, self.settings), self.settings.pool)
         if len(pool) < self.settings.min_inputs:
-            reasons = unsteady or [trial.problem for trial in found.trials if trial.problem]
+            reasons = [trial.problem for trial in found.trials if trial.problem]
             return state_problem(
                 self.analysis.missing, found.first, len(pool), reasons, self.settings.min_inputs
             )
         kills = self.kills(pool)
-        result = self.prove(choose(pool, self.settings.inputs, kills=kills))
+        chosen = choose(pool, self.settings.inputs, kills=kills)
+        result = self.prove(chosen)
+        if not _all_held(result, chosen):
+            # Some state does not do the same twice: only those that do may be chosen from.
+            pool, unsteady = self.steady(pool)
+            if len(pool) < self.settings.min_inputs:
+                return state_problem(
+                    self.analysis.missing, found.first, len(pool), unsteady, self.settings.min_inputs
+                )
+            self.compared.clear()
+            kills = self.kills(pool)
+            result = self.prove(choose(pool, self.settings.inputs, kills=kills))
         if isinstance(result, Inconclusive) and result.reason == "weak_harness":
             # Other states may tell apart what passed for the original.
             kills.update(self.stub_kills(pool))
@@ -160,7 +161,6 @@ class _Building:
             self.sandbox,
             self.settings,
             builder=self.label,
-            check_time=self.check_time,
             compared=self.compared,
         )
 
@@ -168,10 +168,12 @@ class _Building:
         """The states on which a second run does the same, and what was wrong with the others."""
         if not trials:
             return [], []
-        self.check_time()
-        states = [trial.state for trial in trials]
-        program = original_program(self.function, self.scaffold)
-        again = execute(self.sandbox, program, states, coverage=False, state_timeout_s=2 * MUTANT_TIMEOUT_S)
+        run = Run(
+            program=original_program(self.function, self.scaffold),
+            states=[trial.state for trial in trials],
+            state_timeout_s=ORIGINAL_TIMEOUT_S,
+        )
+        (again,) = run_together(self.sandbox, [run])
         kept, reasons = [], []
         for trial, output in zip(trials, again.outputs, strict=True):
             valid, reason = validity(trial.output, output, float_tolerance=self.settings.float_tolerance)
@@ -185,41 +187,61 @@ class _Building:
         """For each mutant, some states that tell it apart: of those chosen by coverage, else of others."""
         first = choose(pool, self.settings.inputs)
         later = [trial for trial in pool if trial not in first]
+        mutants = make_mutants(self.function, self.analysis.node, limit=self.settings.mutants)
         found: dict[str, frozenset[int]] = {}
-        for number, mutant in enumerate(
-            make_mutants(self.function, self.analysis.node, limit=self.settings.mutants)
-        ):
-            near = [trial for trial in first if mutant.lines & trial.reached]
-            others = [trial for trial in later if mutant.lines & trial.reached][:_LATER]
-            for part in (near[:_PROBES], near[_PROBES:], others):
-                killers = self.killers(mutant, part)
+        for trials, most in ((first, None), (later, _LATER)):
+            open_mutants = [
+                (f"mutant {number}", mutant)
+                for number, mutant in enumerate(mutants)
+                if f"mutant {number}" not in found
+            ]
+            near = [
+                [trial for trial in trials if mutant.lines & trial.reached][:most]
+                for _, mutant in open_mutants
+            ]
+            compare_mutants(
+                self.sandbox,
+                self.function,
+                self.scaffold,
+                [mutant.code for _, mutant in open_mutants],
+                [[trial.state for trial in part] for part in near],
+                {trial.state: trial.output for trial in trials},
+                self.compared,
+                float_tolerance=self.settings.float_tolerance,
+            )
+            for (name, mutant), part in zip(open_mutants, near, strict=True):
+                known = self.compared.get(mutant.code, {})
+                killers = frozenset(trial.order for trial in part if known.get(trial.state) is False)
                 if killers:
-                    found[f"mutant {number}"] = killers
-                    break
+                    found[name] = killers
         return found
 
-    def killers(self, mutant: Mutant, trials: Sequence[Trial]) -> frozenset[int]:
-        return self.told_apart(mutant.code, trials) if trials else frozenset()
-
     def stub_kills(self, pool: Sequence[Trial]) -> dict[str, frozenset[int]]:
-        expected = [trial.output for trial in pool]
-        return {
-            f"stub {stub.name}": self.told_apart(stub.code, pool)
-            for stub in make_stubs(self.analysis, expected)
-        }
-
-    def told_apart(self, code: str, trials: Sequence[Trial]) -> frozenset[int]:
-        """Orders of the states on which a program differs from the original."""
-        self.check_time()
-        states: list[InputState] = [trial.state for trial in trials]
-        program = spliced_program(self.function, self.scaffold, code)
-        run = execute(self.sandbox, program, states, coverage=False, state_timeout_s=MUTANT_TIMEOUT_S)
-        known = self.compared.setdefault(code, {})
-        for trial, output in zip(trials, run.outputs, strict=True):
-            known[trial.state] = same_output(
-                trial.output, output, float_tolerance=self.settings.float_tolerance
+        """For each stub, the states that tell it apart."""
+        stubs = make_stubs(self.analysis, [trial.output for trial in pool])
+        near = [[trial for trial in pool if stub.could_match(trial.output)] for stub in stubs]
+        runs = [
+            limited_run(
+                self.function, self.scaffold, stub.code, [trial.state for trial in part], patience=None
             )
-        return frozenset(trial.order for trial in trials if not known[trial.state])
+            for stub, part in zip(stubs, near, strict=True)
+        ]
+        found = {}
+        for stub, part, execution in zip(stubs, near, run_together(self.sandbox, runs), strict=True):
+            alike = {
+                trial.order
+                for trial, output in zip(part, execution.outputs, strict=True)
+                if same_output(trial.output, output, float_tolerance=self.settings.float_tolerance)
+            }
+            found[f"stub {stub.name}"] = frozenset(trial.order for trial in pool) - alike
+        return found
+
+
+def _all_held(result: Harness | Inconclusive, chosen: Sequence[Trial]) -> bool:
+    """Whether every chosen state was valid in the proof."""
+    if isinstance(result, Harness):
+        return len(result.states) == len(chosen)
+    return result.evidence is not None and result.evidence.valid == len(chosen)
 
 
 def _real_enough(trials: Sequence[Trial], settings: LocalBuilderSettings) -> Sequence[Trial]:

@@ -7,24 +7,26 @@ search is bounded by counts and driven by one seed: the clock can end it, never 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import InputState, OutputState, Scaffold
-from pytest_funcmem.harness.execution import Execution, Question, execute, original_program
+from pytest_funcmem.harness.execution import Execution, Question, original_program
 from pytest_funcmem.harness.local.batches import STYLES, Batches
 from pytest_funcmem.harness.local.scaffolds import narrowed
 from pytest_funcmem.harness.local.settings import LocalBuilderSettings
 from pytest_funcmem.harness.local.states import StatePlan, Style
 from pytest_funcmem.harness.local.trials import Found, Trial, made_up_parts, suffices
 from pytest_funcmem.harness.outputs import output_digest, validity
+from pytest_funcmem.harness.python_runs import Run, run_together, was_run
 from pytest_funcmem.harness.validate import rests_on_mocks
 
 __all__ = ["Search"]
 
-_CHUNK = 30
+_CHUNK = 48
 _MAX_TIMEOUTS = 3
-_SEARCH_TIMEOUT_S = 1.0
+_TIMEOUT_S = 3.0
+_CPU_S = 0.4
 _PATIENCE = 4
 _PLAIN_ROUNDS = 3
 _CONCRETE_ROUNDS = 2
@@ -40,7 +42,6 @@ class Search:
         sandbox: An open sandbox.
         settings: Bounds.
         seed: Seed of all choices.
-        check_time: Called between runs; raises where the budget is used up.
     """
 
     def __init__(
@@ -51,7 +52,6 @@ class Search:
         settings: LocalBuilderSettings,
         *,
         seed: int,
-        check_time: Callable[[], None],
     ) -> None:
         self._plan = plan
         self._scaffold = scaffold
@@ -60,35 +60,35 @@ class Search:
         self._batches = Batches(plan, settings, seed)
         self._sandbox = sandbox
         self._settings = settings
-        self._check_time = check_time
         self._known: set[InputState] = set()
         self._trials: list[Trial] = []
-        self._first: Execution | None = None
         self._reached: set[int] = set()
-        self._executable: frozenset[int] = frozenset()
+        # Loading the file alone tells what need not be made up.
+        self._first = self._execute([])
+        self._executable = frozenset(self._first.executable_lines)
+        lost = [name for skipped in self._first.skipped for name in skipped.names]
+        self._scaffold = narrowed(plan.analysis, scaffold, self._first.fabricated, lost)
+        self._program = original_program(plan.analysis.source, self._scaffold)
 
     def run(self) -> Found:
         """Search until every line is reached or the bounds are."""
         settings = self._settings
-        for style in STYLES:
-            for mode in self._plan.receivers:
-                if self._stuck():
-                    break
-                if mode == "fabricated" and style != "fabricated":
-                    continue
-                self._try(self._batches.fresh(mode, style, settings.first_states, "first"))
+        for style in STYLES if self._first.loaded else ():
+            modes = [mode for mode in self._plan.receivers if mode != "fabricated" or style == "fabricated"]
+            self._try(
+                [
+                    state
+                    for mode in modes
+                    for state in self._batches.fresh(mode, style, settings.first_states, "first")
+                ]
+            )
             if style == "typed":
                 self._go_on_plainly()
             if self._stuck() or (self._is_good() and not self._missed()):
                 break
         idle = 0
         for number in range(settings.rounds):
-            valid = any(not trial.problem for trial in self._trials)
-            if (
-                self._stuck()
-                or idle == (_PATIENCE if valid else 2 * _PATIENCE)
-                or (not self._missed() and self._enough())
-            ):
+            if self._stuck() or idle >= self._patience() or (not self._missed() and self._enough()):
                 break
             before = self._progress()
             self._try(self._guided(number, STYLES))
@@ -99,10 +99,6 @@ class Search:
             if self._stuck() or len(given) == len(valid_trials) or suffices(given, valid_trials, settings):
                 break
             self._try(self._batches.concrete(number, self._trials))
-        if self._first is None:
-            self._try([InputState()])
-        if self._first is None:
-            raise RuntimeError("a batch of one state was not run")
         return Found(trials=tuple(self._trials), first=self._first, scaffold=self._scaffold)
 
     def _go_on_plainly(self) -> None:
@@ -113,6 +109,13 @@ class Search:
             if self._stuck() or made_up or not self._missed() or 3 * len(valid) < len(self._trials):
                 break
             self._try(self._guided(-1 - number, STYLES[:1]))
+
+    def _patience(self) -> int:
+        """Rounds without progress after which the search ends."""
+        if self._is_good() and self._enough():
+            return _PATIENCE // 2
+        valid = any(not trial.problem for trial in self._trials)
+        return _PATIENCE if valid else 2 * _PATIENCE
 
     def _progress(self) -> tuple[int, int, int, int]:
         valid = [trial for trial in self._trials if not trial.problem]
@@ -127,7 +130,7 @@ class Search:
 
     def _stuck(self) -> bool:
         """Whether going on is of no use: nothing loads, or nearly everything runs out of time."""
-        return (self._first is not None and not self._first.loaded) or self._timeouts > 2 * _MAX_TIMEOUTS
+        return not self._first.loaded or self._timeouts > 2 * _MAX_TIMEOUTS
 
     def _guided(self, number: int, styles: Sequence[Style]) -> list[InputState]:
         return self._batches.guided(
@@ -137,35 +140,31 @@ class Search:
     def _try(self, states: Sequence[InputState]) -> None:
         new = [state for state in dict.fromkeys(states) if state not in self._known]
         self._known.update(new)
-        timeouts = 0
         for start in range(0, len(new), _CHUNK):
-            # Inputs that never end are found by the dozen or not at all: the rest of the batch is left out.
-            if timeouts >= _MAX_TIMEOUTS:
-                return
-            self._check_time()
             chunk = new[start : start + _CHUNK]
-            run = execute(
-                self._sandbox, self._program, chunk, coverage=True, state_timeout_s=_SEARCH_TIMEOUT_S
-            )
-            if self._first is None:
-                self._first = run
-                self._executable = frozenset(run.executable_lines)
-                self._narrow(run)
-            if not run.loaded:
+            execution = self._execute(chunk)
+            if not execution.loaded:
                 return
-            for state, output, questions in zip(chunk, run.outputs, run.questions, strict=True):
-                slow = output.outcome in ("timeout", "memory", "missing") and not output.detail.startswith(
-                    "it asked"
-                )
-                timeouts += slow
-                self._timeouts += slow
-                self._note(state, output, questions)
+            for state, output, questions in zip(chunk, execution.outputs, execution.questions, strict=True):
+                if was_run(output):
+                    self._timeouts += output.outcome in ("timeout", "memory", "missing") and (
+                        not output.detail.startswith("it asked")
+                    )
+                    self._note(state, output, questions)
+            if not all(was_run(output) for output in execution.outputs):
+                return
 
-    def _narrow(self, run: Execution) -> None:
-        """Let go of what need not be made up, once it is known what is there."""
-        lost = [name for skipped in run.skipped for name in skipped.names]
-        self._scaffold = narrowed(self._plan.analysis, self._scaffold, run.fabricated, lost)
-        self._program = original_program(self._plan.analysis.source, self._scaffold)
+    def _execute(self, states: Sequence[InputState]) -> Execution:
+        # Inputs that never end are found by the dozen or not at all: the rest of the batch is left out.
+        run = Run(
+            program=self._program,
+            states=states,
+            coverage=True,
+            state_timeout_s=_TIMEOUT_S,
+            state_cpu_s=_CPU_S,
+            patience=_MAX_TIMEOUTS,
+        )
+        return run_together(self._sandbox, [run])[0]
 
     def _note(self, state: InputState, output: OutputState, questions: tuple[Question, ...]) -> None:
         valid, problem = validity(output, output)

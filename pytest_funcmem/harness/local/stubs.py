@@ -7,11 +7,13 @@ import builtins
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pytest_funcmem.core.records import Json, OutputState, SourceFunction
 from pytest_funcmem.harness.local.analysis import Analysis, own_nodes, parse_quietly
 from pytest_funcmem.harness.local.literals import constant_text
 from pytest_funcmem.harness.local.rewriting import code_with_body
+from pytest_funcmem.harness.values import UNCHANGED
 
 __all__ = ["Stub", "make_stubs"]
 
@@ -33,25 +35,37 @@ class Stub:
         name: What it does, for people: ``nothing``, ``raise``, ``constant …``, ``echo …``, ``commonest``.
         code: Signature and body.
         gives: Encoding of the value that it always returns, as a one-item tuple; None where not known.
+        ends: How it always ends; None where that hangs on its arguments or on what surrounds it.
     """
 
     name: str
     code: str
     gives: tuple[Json] | None = None
+    ends: Literal["returned", "raised"] | None = None
 
-    def could_match(self, expected: Sequence[OutputState]) -> bool:
-        """Whether any of some output states may be equal to what the stub does."""
+    def could_match(self, output: OutputState) -> bool:
+        """Whether an output state of the original may be equal to what the stub does."""
+        if self.ends is not None and (output.outcome != self.ends or not _is_quiet(output)):
+            return False
         if self.gives is None:
             return True
         value = self.gives[0]
         if isinstance(value, list):  # floats are compared with a tolerance, so only their tag decides
-            return any(
-                isinstance(output.value, list) and output.value[:1] == value[:1] for output in expected
-            )
-        return any(
-            output.outcome == "returned" and type(output.value) is type(value) and output.value == value
-            for output in expected
-        )
+            return isinstance(output.value, list) and output.value[:1] == value[:1]
+        return output.outcome == "returned" and type(output.value) is type(value) and output.value == value
+
+
+def _is_quiet(output: OutputState) -> bool:
+    """Whether nothing but a result or an exception came of a run."""
+    return not (
+        output.calls
+        or output.stdout
+        or output.stderr
+        or output.files
+        or output.module_globals
+        or output.receiver not in (None, UNCHANGED)
+        or any(value != UNCHANGED for value in output.arguments.values())
+    )
 
 
 def make_stubs(analysis: Analysis, expected: Sequence[OutputState]) -> tuple[Stub, ...]:
@@ -82,8 +96,19 @@ def make_stubs(analysis: Analysis, expected: Sequence[OutputState]) -> tuple[Stu
         gives = None
         if not analysis.is_generator and name.startswith("constant "):
             gives = _encoding(body.removeprefix("return "))
-        stubs.setdefault(code, Stub(name=name, code=code, gives=gives))
+        ends: Literal["returned", "raised"] | None = None
+        if _is_bare(analysis) and not name.startswith("echo "):
+            ends = "raised" if body.startswith("raise ") else "returned"
+        stubs.setdefault(code, Stub(name=name, code=code, gives=gives, ends=ends))
     return tuple(stubs.values())
+
+
+def _is_bare(analysis: Analysis) -> bool:
+    """Whether a call reaches the body without code of anyone else before or after it."""
+    known = {"staticmethod", "classmethod", "property"}
+    return analysis.kind != "nested" and all(
+        isinstance(item, ast.Name) and item.id in known for item in analysis.node.decorator_list
+    )
 
 
 def _code(function: SourceFunction, body: str) -> str:

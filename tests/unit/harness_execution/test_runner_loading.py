@@ -74,7 +74,7 @@ class Good:
 def test_what_cannot_be_loaded_is_unloadable(
     run_states: Any, text: str, qualname: str, line: int, detail: str, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("pytest_funcmem.harness.execution.LOAD_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("pytest_funcmem.harness.python_runs.LOAD_TIMEOUT_S", 0.3)
     execution = run_states(text, qualname, InputState(), InputState(), line=line)
     assert not execution.loaded
     assert detail in execution.load_detail

@@ -140,8 +140,8 @@ def test_stubs_cover_constants_echoes_and_the_commonest_result(read_function):
     assert run(function, stubs["constant 7"].code, 1, 2) == 7
     assert run(function, stubs["echo b"].code, 1, 2) == 2
     assert run(function, stubs["nothing"].code, 1, 2) is None
-    assert stubs["constant 7"].could_match(expected)
-    assert not stubs["constant 'go'"].could_match(expected)
+    assert any(stubs["constant 7"].could_match(output) for output in expected)
+    assert not any(stubs["constant 'go'"].could_match(output) for output in expected)
 
 
 def test_stubs_of_generators_are_generators(read_function):

@@ -14,6 +14,7 @@ import re
 import signal
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from .absent import finder
@@ -81,7 +82,7 @@ def load(task: dict[str, Any]) -> Loaded:
         fabrication.loading = True
         fabrication.begin(0, {}, loaded.space)
         nodes, rejected = _parsed(task["text"], loaded, task["line"])
-        _expect(task["mocks"], nodes)
+        _expect(task["mocks"], nodes, task["text"])
         loaded.space.update(HELPERS)
         for index, node in enumerate(_parsed(task["prelude"], loaded, 0)[0]):
             _execute(loaded, node, -1 - index, "<prelude>")
@@ -109,7 +110,33 @@ def load(task: dict[str, Any]) -> Loaded:
     return loaded
 
 
-def _expect(mocks: list[str], nodes: list[ast.stmt]) -> None:
+_UNFIT = frozenset({"antigravity", "this", "idlelib", "turtledemo", "test", "lib2to3"})
+
+
+def import_ahead(text: str) -> None:
+    """Import what a file imports of the standard library, for processes that will load the file.
+
+    Where many programs share a file, its imports would otherwise be made again for each.
+    """
+    try:
+        nodes = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    known: frozenset[str] = getattr(sys, "stdlib_module_names", frozenset())
+    for node in nodes:
+        names = []
+        if isinstance(node, ast.Import):
+            names = [item.name for item in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names = [node.module]
+        for name in names:
+            root = name.partition(".")[0]
+            if root in known and root not in _UNFIT:
+                with contextlib.suppress(Exception):
+                    importlib.import_module(name)
+
+
+def _expect(mocks: list[str], nodes: list[ast.stmt], text: str) -> None:
     """Let what the scaffold names be made up where it is not there."""
     fabrication.enabled = bool(mocks)
     for name in mocks:
@@ -119,17 +146,29 @@ def _expect(mocks: list[str], nodes: list[ast.stmt]) -> None:
             continue
         parts = name.split(".")
         fabrication.modules.update(".".join(parts[: count + 1]) for count in range(len(parts)))
+    pending: list[Any] = list(nodes)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ast.ImportFrom) and item.level:
+            item.module, item.level = absolute_module(item.module, item.level), 0
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            pending.extend(getattr(item, part, ()))
+    lines = [number for number, line in enumerate(text.split("\n"), 1) if "super" in line]
     for node in nodes:
-        for item in ast.walk(node):
-            if isinstance(item, ast.ImportFrom) and item.level:
-                item.module, item.level = absolute_module(item.module, item.level), 0
-            elif (
-                isinstance(item, ast.Attribute)
-                and isinstance(item.value, ast.Call)
-                and isinstance(item.value.func, ast.Name)
-                and item.value.func.id == "super"
-            ):
-                fabrication.inherited.add(item.attr)
+        if any(node.lineno <= line <= (node.end_lineno or 0) for line in lines):
+            fabrication.inherited.update(_asked_of_bases(node))
+
+
+def _asked_of_bases(node: ast.stmt) -> Iterator[str]:
+    """Names of the methods that a statement calls by ``super()``."""
+    for item in ast.walk(node):
+        if (
+            isinstance(item, ast.Attribute)
+            and isinstance(item.value, ast.Call)
+            and isinstance(item.value.func, ast.Name)
+            and item.value.func.id == "super"
+        ):
+            yield item.attr
 
 
 EXCEPTION_MARK = " (exception)"
@@ -220,7 +259,7 @@ def _attempt(loaded: Loaded, node: ast.stmt, filename: str, flags: int = 0) -> B
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             for item in node.names:
                 loaded.flags |= getattr(getattr(__future__, item.name, None), "compiler_flag", 0)
-        tree = ast.fix_missing_locations(ast.Module(body=[node], type_ignores=[]))
+        tree = ast.Module(body=[node], type_ignores=[])
         code = compile(tree, filename, "exec", flags=loaded.flags | flags, dont_inherit=True)
         exec(code, loaded.space)
     except _LoadTimeoutError:

@@ -10,14 +10,17 @@ child does is up to hostile code, so nothing here may be relied upon outside the
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import json
 import os
 import select
 import shutil
 import signal
+import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -25,10 +28,11 @@ from typing import Any
 from .absent import finder
 from .encoding import FILENAME, paths
 from .fabrication import fabrication
-from .loading import Loaded, load
+from .loading import Loaded, import_ahead, load
 from .outside import tame_network, tame_processes
 from .recording import Streams, executable_lines, named_globals, run_state
 from .world import (
+    fork_light,
     real_exit,
     real_fork,
     real_kill,
@@ -44,7 +48,7 @@ def _header(**fields: Any) -> bytes:
     return json.dumps(fields).encode("ascii") + b"\n"
 
 
-def _prepare(base: str) -> tuple[str, str]:
+def _prepare(base: str) -> None:
     """Tame the interpreter, once for a task."""
     run, temporary = os.path.join(base, "run"), os.path.join(base, "tmp")
     paths[:] = [(run, "/work"), (temporary, "/tmp"), (base, "/base")]
@@ -60,7 +64,6 @@ def _prepare(base: str) -> tuple[str, str]:
     tame_network()
     tame_identity()
     sys.meta_path.append(finder)
-    return run, temporary
 
 
 def _read_exactly(pipe: int, count: int, deadline: float) -> bytes | None:
@@ -94,27 +97,31 @@ def _wait(child: int, deadline: float) -> tuple[int, float] | None:
 
 
 def _in_child(
-    loaded: Loaded, streams: Streams, state: dict[str, Any], with_coverage: bool, pipe: int, run: str
+    loaded: Loaded, streams: Streams, state: dict[str, Any], program: dict[str, Any], pipe: int, run: str
 ) -> None:
     os.chdir(run)
-    body = json.dumps(run_state(loaded, streams, state, with_coverage)).encode("ascii")
+    if program["state_cpu_s"] is not None:
+        signal.setitimer(signal.ITIMER_PROF, program["state_cpu_s"])
+    body = json.dumps(run_state(loaded, streams, state, program["coverage"])).encode("ascii")
+    signal.setitimer(signal.ITIMER_PROF, 0)
     content = len(body).to_bytes(8, "big") + body
     while content:
         content = content[os.write(pipe, content) :]
 
 
-def _state_record(
-    loaded: Loaded, streams: Streams, state: dict[str, Any], index: int, task: dict[str, Any], run: str
-) -> bytes:
-    """Fork a child for a state, wait for what it says, and wrap that up."""
-    deadline = real_monotonic() + task["state_timeout_s"]
+def _run_in_child(
+    loaded: Loaded, streams: Streams, state: dict[str, Any], program: dict[str, Any], run: str
+) -> tuple[dict[str, Any], bytes]:
+    """Fork a child for a state, and wait for what it says: (what became of it, its words)."""
+    deadline = real_monotonic() + program["state_timeout_s"]
+    streams.truncate()
     reading, writing = os.pipe()
-    child = real_fork()
+    child = fork_light() if threading.active_count() == 1 else real_fork()
     if child == 0:
         status = 1
         try:
             os.close(reading)
-            _in_child(loaded, streams, state, task["coverage"], writing, run)
+            _in_child(loaded, streams, state, program, writing, run)
             status = 0
         finally:
             real_exit(status)
@@ -123,7 +130,7 @@ def _state_record(
     head = _read_exactly(reading, 8, deadline)
     if head is not None and len(head) == 8:
         length = int.from_bytes(head, "big")
-        if length > task["record_bytes"]:
+        if length > program["record_bytes"]:
             outcome, detail = "refused", f"its record has {length} bytes"
         else:
             got = _read_exactly(reading, length, deadline)
@@ -140,52 +147,114 @@ def _state_record(
         usage = os.wait4(child, 0)[2]
         spent = usage.ru_utime + usage.ru_stime
         if outcome == "missing":
-            outcome, detail = "timeout", f"it did not end within {task['state_timeout_s']:g} s"
+            outcome, detail = "timeout", f"it did not end within {program['state_timeout_s']:g} s"
     elif os.WIFSIGNALED(ended):
         number = os.WTERMSIG(ended)
         # Nobody here sends SIGKILL without a timeout: it was the kernel, for memory.
         outcome = "memory" if number == signal.SIGKILL else "signal"
         detail = signal.Signals(number).name
+        if number == signal.SIGPROF and program["state_cpu_s"] is not None:
+            outcome, detail = "timeout", f"it used {program['state_cpu_s']:g} s of the processor"
     elif outcome == "missing":
         detail = f"the process ended with status {os.WEXITSTATUS(ended)} before its record was written"
-    return _header(kind="state", index=index, outcome=outcome, detail=detail, seconds=spent) + body
+    return {"outcome": outcome, "detail": detail, "seconds": spent}, body
 
 
-def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
-    """Run a task: load the file, run every state, emit a record for each.
+def _empty(directory: str) -> None:
+    """Make a directory empty, whatever has become of it."""
+    try:
+        status = os.lstat(directory)
+        if stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o755:
+            with os.scandir(directory) as entries:
+                if next(entries, None) is None:
+                    return
+    except OSError:
+        pass  # it is made anew
+    shutil.rmtree(directory, ignore_errors=True)
+    os.makedirs(directory, exist_ok=True)
 
-    Args:
-        payload: JSON, as ``harness.execution`` writes it.
-        emit: Called with the bytes of each record.
-    """
-    task = json.loads(payload)
-    base = os.getcwd()
-    run, temporary = _prepare(base)
-    streams = Streams()
+
+def _run_program(
+    program: dict[str, Any], states: list[dict[str, Any]], emit: Callable[..., None], base: str
+) -> None:
+    """Load a file and run its states."""
+    run, temporary = os.path.join(base, "run"), os.path.join(base, "tmp")
     for directory in (run, temporary):
-        os.makedirs(directory, exist_ok=True)
+        _empty(directory)
     os.chdir(run)
-    loaded = load(task)
+    streams = Streams()
+    loaded = load(program)
     lines = executable_lines(loaded) if loaded.problem is None else []
     emit(
-        _header(
-            kind="load",
-            loaded=loaded.problem is None,
-            detail=loaded.problem or "; ".join(loaded.notes),
-            skipped=loaded.skipped,
-            fabricated=sorted(set(fabrication.made_modules)),
-            executable_lines=lines,
-        )
+        b"",
+        kind="load",
+        loaded=loaded.problem is None,
+        detail=loaded.problem or "; ".join(loaded.notes),
+        skipped=loaded.skipped,
+        fabricated=sorted(set(fabrication.made_modules)),
+        executable_lines=lines,
     )
     if loaded.problem is None:
         loaded.named = named_globals(loaded.space)
         streams.clear()
         gc.freeze()
-        for index, state in enumerate(task["states"]):
+        slow = 0
+        for index, place in enumerate(program["states"]):
             # Each state starts in empty directories.
             os.chdir(base)
             for directory in (run, temporary):
-                shutil.rmtree(directory, ignore_errors=True)
-                os.makedirs(directory, exist_ok=True)
-            emit(_state_record(loaded, streams, state, index, task, run))
-    emit(_header(kind="done"))
+                _empty(directory)
+            header, body = _run_in_child(loaded, streams, states[place], program, run)
+            emit(body, kind="state", index=index, **header)
+            slow += header["outcome"] in ("timeout", "memory")
+            if slow == program["patience"]:
+                break
+    emit(b"", kind="done")
+
+
+def _run_apart(program: dict[str, Any], work: Callable[[], None]) -> None:
+    """Do the work of a program in a process of its own, as long as it may take at most."""
+    deadline = real_monotonic() + program["wall_s"]
+    child = real_fork()
+    if child == 0:
+        try:
+            os.setpgid(0, 0)
+            work()
+        finally:
+            real_exit(0)
+    if _wait(child, deadline) is None:
+        with contextlib.suppress(ProcessLookupError):
+            real_kill(child, signal.SIGKILL)
+        os.wait4(child, 0)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        real_kill(-child, signal.SIGKILL)  # what it left behind
+
+
+def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
+    """Run a task: load the file of every program, run its states, emit a record for each.
+
+    Args:
+        payload: JSON, as ``harness.python_runs`` writes it.
+        emit: Called with the bytes of each record.
+    """
+    task = json.loads(payload)
+    base = os.getcwd()
+    _prepare(base)
+    text, programs = task["text"], task["programs"]
+    if len(programs) > 1:
+        import_ahead(text)
+        gc.freeze()
+    for number, program in enumerate(programs):
+        head, middle, tail = program["text"]
+        program["text"] = text[:head] + middle + text[len(text) - tail :]
+        for name in ("load_timeout_s", "record_bytes"):
+            program[name] = task[name]
+
+        def say(body: bytes, number: int = number, **fields: Any) -> None:
+            emit(_header(program=number, **fields) + body)
+
+        if len(programs) == 1:
+            _run_program(program, task["states"], say, base)
+        else:
+            os.chdir(base)
+            _run_apart(program, functools.partial(_run_program, program, task["states"], say, base))

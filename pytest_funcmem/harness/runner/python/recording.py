@@ -63,20 +63,26 @@ class Streams:
         ]
         self.wrapped = wrapped
         self.files: list[int] = []
+        for _ in range(2):  # files without a name; sandboxes refuse memfd_create, whose memory nobody sees
+            self.files.append(os.open(".stream", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            os.unlink(".stream")
         standard = vars(sys)
         standard["stdout"], standard["stderr"] = standard["__stdout__"], standard["__stderr__"] = wrapped
 
     def begin(self, stdin: str) -> None:
         """In the child: forget what loading printed, and lay standard input."""
-        self.files = []
-        for _ in range(2):  # files without a name; sandboxes refuse memfd_create, whose memory nobody sees
-            self.files.append(os.open(".stream", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            os.unlink(".stream")
         for number, file in enumerate(self.files):
             os.dup2(file, number + 1)
         content = io.BytesIO(stdin.encode("utf-8", "surrogatepass"))
         reader = io.TextIOWrapper(content, encoding="utf-8", errors="surrogateescape")
         vars(sys)["stdin"] = vars(sys)["__stdin__"] = reader
+
+    def truncate(self) -> None:
+        """Before a child is made: forget what an earlier one wrote past Python's objects."""
+        for file in self.files:
+            if os.fstat(file).st_size:
+                os.ftruncate(file, 0)
+            os.lseek(file, 0, os.SEEK_SET)
 
     def clear(self) -> None:
         """Forget what was written so far."""
@@ -338,7 +344,8 @@ def run_state(
     }
     world.reset(state["seed"])
     fabrication.begin(state["seed"], dict(state["answers"]), loaded.space)
-    os.environ.update(state["environment"])
+    if state["environment"]:
+        os.environ.update(state["environment"])
     streams.begin(state["stdin"])
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(state["seed"] % 2**32)
