@@ -23,7 +23,7 @@ from pytest_funcmem.core.records import Language
 from pytest_funcmem.metrics.encoder_recipes import PRESETS, recipe_with
 from pytest_funcmem.metrics.json_http import JsonClient, RefusedRequestError
 from pytest_funcmem.metrics.notes import blank_note, join_notes
-from pytest_funcmem.models.completions_api import RetryPolicy
+from pytest_funcmem.models.http_answers import RetryPolicy
 from pytest_funcmem.models.spec import parse_spec
 
 if TYPE_CHECKING:

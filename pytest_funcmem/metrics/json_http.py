@@ -5,36 +5,29 @@ Knows no one API. Every answer is suspect, and neither a key nor a request is lo
 
 from __future__ import annotations
 
-import email.utils
 import json
-import logging
-import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 
-from pytest_funcmem.core.errors import EngineError, FuncmemError, ModelSpecError
-from pytest_funcmem.models.completions_api import RetryPolicy
+from pytest_funcmem.core.errors import FuncmemError, ModelSpecError
+from pytest_funcmem.models.http_answers import (
+    PassingError,
+    RetryPolicy,
+    Shown,
+    body_chunks,
+    error_message,
+    may_pass,
+    retried,
+    retry_after,
+)
 
 __all__ = ["JsonClient", "RefusedRequestError"]
-
-logger = logging.getLogger(__name__)
-
-_LARGEST_BODY = 64 * 1024 * 1024
-_SHOWN = 300
-_PASSING = frozenset({408, 409, 425, 429})
 
 
 class RefusedRequestError(Exception):
     """The server refused one request for what stands in it; others may go well."""
-
-
-class _PassingError(Exception):
-    def __init__(self, what: str, *, wait_s: float | None = None) -> None:
-        super().__init__(what)
-        self.wait_s = wait_s
 
 
 class JsonClient:
@@ -49,7 +42,7 @@ class JsonClient:
 
     def __init__(self, *, base_url: str, key: str, timeout_s: float, retry: RetryPolicy) -> None:
         self._base_url = base_url
-        self._key = key
+        self._shown = Shown(key)
         self._retry = retry
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = httpx.Client(
@@ -69,24 +62,13 @@ class JsonClient:
             EngineError: The server failed, and went on failing when asked again.
         """
         url = f"{self._base_url}/{path}"
-        for attempt in range(1, self._retry.attempts + 1):
-            try:
-                return self._ask(url, body)
-            except _PassingError as failure:
-                if attempt == self._retry.attempts:
-                    raise EngineError(
-                        f"The server did not answer {attempt} times; the last time: {failure}.",
-                        where=url,
-                        expected="an answer in JSON",
-                        remedy="See whether the server is up and what its log says, then start again:"
-                        " what was answered is not asked for again.",
-                    ) from failure
-                wait_s = self._retry.first_wait_s * 2 ** (attempt - 1)
-                if failure.wait_s is not None:
-                    wait_s = failure.wait_s
-                logger.info("%s: %s; asking again", url, failure)
-                time.sleep(min(wait_s, self._retry.longest_wait_s))
-        raise AssertionError("a retry policy has at least one attempt")
+        return retried(
+            self._retry,
+            lambda: self._ask(url, body),
+            where=url,
+            expected="an answer in JSON",
+            kept="what was answered is not asked for again",
+        )
 
     def _ask(self, url: str, body: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -95,22 +77,22 @@ class JsonClient:
             with self._http.stream(
                 "POST", url, content=content, headers={"Content-Type": "application/json"}
             ) as response:
-                text = self._read(response)
+                text = b"".join(body_chunks(response, where=url)).decode("utf-8", "replace")
                 status = response.status_code
-                wait_s = _retry_after(response)
+                wait_s = retry_after(response)
         except (httpx.TransportError, httpx.DecodingError) as exc:
-            raise _PassingError(f"{type(exc).__name__}: {self._shown(str(exc))}") from exc
+            raise PassingError(f"{type(exc).__name__}: {self._shown(str(exc))}") from exc
         if status == 200:
             try:
                 answer = json.loads(text)
             except (ValueError, RecursionError) as exc:
-                raise _PassingError(f"its answer is no JSON: {self._shown(text)}") from exc
+                raise PassingError(f"its answer is no JSON: {self._shown(text)}") from exc
             if isinstance(answer, dict):
                 return answer
-            raise _PassingError(f"its answer is no JSON object: {self._shown(text)}")
-        message = f"status {status}: {self._shown(_message(text))}"
-        if status in _PASSING or status >= 500:
-            raise _PassingError(message, wait_s=wait_s)
+            raise PassingError(f"its answer is no JSON object: {self._shown(text)}")
+        message = f"status {status}: {self._shown(error_message(text))}"
+        if may_pass(status):
+            raise PassingError(message, wait_s=wait_s)
         if status in (400, 413, 422):
             raise RefusedRequestError(message)
         raise self._wrong(url, status, message)
@@ -124,50 +106,3 @@ class JsonClient:
         return ModelSpecError(
             f"The server refuses: {message}", where=url, expected="status 200", remedy=remedy
         )
-
-    def _read(self, response: httpx.Response) -> str:
-        parts, size = [], 0
-        for chunk in response.iter_bytes():
-            size += len(chunk)
-            if size > _LARGEST_BODY:
-                raise EngineError(
-                    f"The server's answer is larger than {_LARGEST_BODY >> 20} MiB.",
-                    where=str(response.url),
-                    remedy="Check that the address is that of a model server.",
-                )
-            parts.append(chunk)
-        return b"".join(parts).decode("utf-8", "replace")
-
-    def _shown(self, text: str) -> str:
-        # Servers echo keys, and what they send may hold the codes that steer a terminal.
-        if self._key:
-            text = text.replace(self._key, "***")
-        text = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-        return (text[:_SHOWN] + "…" if len(text) > _SHOWN else text) or "empty answer"
-
-
-def _message(text: str) -> str:
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    error = body.get("error", body) if isinstance(body, dict) else body
-    if isinstance(error, dict):
-        error = error.get("message") or error.get("detail") or json.dumps(error)
-    return str(error)
-
-
-def _retry_after(response: httpx.Response) -> float | None:
-    """Seconds that the server asks to wait; None where it does not say."""
-    value = response.headers.get("retry-after", "").strip()
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        when = email.utils.parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())

@@ -7,42 +7,28 @@ logged.
 
 from __future__ import annotations
 
-import email.utils
 import json
-import logging
 import os
 import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
 
 import httpx
 
 from pytest_funcmem.core.errors import EngineError, FuncmemError, ModelSpecError
+from pytest_funcmem.models.http_answers import (
+    PassingError,
+    RetryPolicy,
+    Shown,
+    body_chunks,
+    error_message,
+    may_pass,
+    retried,
+    retry_after,
+)
 
-__all__ = ["Answer", "CompletionsClient", "RetryPolicy"]
-
-logger = logging.getLogger(__name__)
-
-_LARGEST_BODY = 64 * 1024 * 1024
-_SHOWN = 300
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
-    """How often and how patiently a request is repeated.
-
-    Attributes:
-        attempts: Requests in all, the first included.
-        first_wait_s: Seconds before the second; doubled each time.
-        longest_wait_s: Most seconds between two requests, whatever the server asks for.
-    """
-
-    attempts: int = 5
-    first_wait_s: float = 0.5
-    longest_wait_s: float = 60.0
+__all__ = ["Answer", "CompletionsClient"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +44,6 @@ class Answer:
     text: str
     finish_reason: str | None
     fingerprint: str | None
-
-
-class _PassingError(Exception):
-    """A failure that may be over when the request is repeated."""
-
-    def __init__(self, what: str, *, wait_s: float | None = None) -> None:
-        super().__init__(what)
-        self.wait_s = wait_s
 
 
 class CompletionsClient:
@@ -88,6 +66,7 @@ class CompletionsClient:
         self._timeout_s = timeout_s
         self._retry = retry
         self._key = os.environ.get("OPENAI_API_KEY", "").strip()
+        self._shown = Shown(self._key)
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         self._http = httpx.Client(
             headers=headers,
@@ -111,25 +90,13 @@ class CompletionsClient:
             ModelSpecError: The address, the model's name or the key is wrong, or the server only chats.
             EngineError: The server failed, and went on failing when asked again.
         """
-        for attempt in range(1, self._retry.attempts + 1):
-            try:
-                return self._ask(prompt, max_tokens, enough)
-            except _PassingError as failure:
-                if attempt == self._retry.attempts:
-                    raise EngineError(
-                        f"The server did not answer {attempt} times; the last time: {failure}.",
-                        where=self._url,
-                        expected="an answer to a completion request",
-                        remedy="See whether the server is up and what its log says, then start again:"
-                        " the audit goes on from what is finished.",
-                    ) from failure
-                wait_s = self._retry.first_wait_s * 2 ** (attempt - 1)
-                if failure.wait_s is not None:
-                    wait_s = failure.wait_s
-                wait_s = min(wait_s, self._retry.longest_wait_s)
-                logger.info("%s: %s; asking again in %.1f s", self._url, failure, wait_s)
-                time.sleep(wait_s)
-        raise AssertionError("a retry policy has at least one attempt")
+        return retried(
+            self._retry,
+            lambda: self._ask(prompt, max_tokens, enough),
+            where=self._url,
+            expected="an answer to a completion request",
+            kept="the audit goes on from what is finished",
+        )
 
     def _ask(self, prompt: str, max_tokens: int, enough: Callable[[str], bool]) -> Answer:
         body = {
@@ -151,11 +118,11 @@ class CompletionsClient:
                 return self._whole(self._read(response, deadline), kind)
         except httpx.TimeoutException as exc:
             if isinstance(exc, (httpx.ConnectTimeout, httpx.PoolTimeout)):
-                raise _PassingError("no connection within 10 s") from exc
+                raise PassingError("no connection within 10 s") from exc
             raise self._too_slow() from exc
         except (httpx.TransportError, httpx.DecodingError) as exc:
-            raise _PassingError(
-                f"the connection failed ({type(exc).__name__}: {self._clean(str(exc))})"
+            raise PassingError(
+                f"the connection failed ({type(exc).__name__}: {self._shown.clean(str(exc))})"
             ) from exc
 
     def _too_slow(self) -> EngineError:
@@ -168,15 +135,7 @@ class CompletionsClient:
     # ------------------------------------------------------------------------------------------- reading
 
     def _chunks(self, response: httpx.Response, deadline: float) -> Iterator[bytes]:
-        size = 0
-        for chunk in response.iter_bytes():
-            size += len(chunk)
-            if size > _LARGEST_BODY:
-                raise EngineError(
-                    f"The server's answer is larger than {_LARGEST_BODY >> 20} MiB.",
-                    where=self._url,
-                    remedy="Check that the address is that of a language model server.",
-                )
+        for chunk in body_chunks(response, where=self._url):
             if time.monotonic() > deadline:  # a slow drip never trips the timeout of a single read
                 raise self._too_slow()
             yield chunk
@@ -189,7 +148,7 @@ class CompletionsClient:
         text, fingerprint = "", None
         for event in self._events(response, deadline):
             if event == "[DONE]":
-                raise _PassingError("the stream ended without a finish_reason")
+                raise PassingError("the stream ended without a finish_reason")
             piece = self._parse(event, partial=True)
             fingerprint = piece.fingerprint or fingerprint
             text += piece.text
@@ -197,7 +156,7 @@ class CompletionsClient:
                 return Answer(text=text, finish_reason=piece.finish_reason, fingerprint=fingerprint)
             if "\n" in piece.text and enough(text):
                 return Answer(text=text, finish_reason=None, fingerprint=fingerprint)
-        raise _PassingError("the stream broke off")
+        raise PassingError("the stream broke off")
 
     def _events(self, response: httpx.Response, deadline: float) -> Iterator[str]:
         pending = b""
@@ -234,11 +193,11 @@ class CompletionsClient:
         try:
             body = json.loads(text)
         except (ValueError, RecursionError) as exc:
-            raise _PassingError(f"the answer is not JSON ({self._shown(text)})") from exc
+            raise PassingError(f"the answer is not JSON ({self._shown(text)})") from exc
         if not isinstance(body, dict):
             raise self._malformed("is JSON, but not an object", text)
         if body.get("error"):
-            raise _PassingError(f"the server reports an error ({self._message(body)})")
+            raise PassingError(f"the server reports an error ({self._shown(error_message(text))})")
         choices = body.get("choices")
         fingerprint = body.get("system_fingerprint")
         fingerprint = fingerprint if isinstance(fingerprint, str) else None
@@ -268,14 +227,12 @@ class CompletionsClient:
 
     # ------------------------------------------------------------------------------------------ refusals
 
-    def _refusal(self, response: httpx.Response, text: str) -> FuncmemError | _PassingError:
+    def _refusal(self, response: httpx.Response, text: str) -> FuncmemError | PassingError:
         status = response.status_code
-        message = self._message_of(text)
+        message = self._shown(error_message(text))
         match status:
-            case 408 | 409 | 425 | 429:
-                return _PassingError(f"status {status} ({message})", wait_s=_retry_after(response))
-            case _ if status >= 500 and status != 501:
-                return _PassingError(f"status {status} ({message})", wait_s=_retry_after(response))
+            case _ if may_pass(status):
+                return PassingError(f"status {status} ({message})", wait_s=retry_after(response))
             case 401 | 403:
                 given = "that OPENAI_API_KEY holds is refused" if self._key else "is missing"
                 return ModelSpecError(
@@ -286,7 +243,7 @@ class CompletionsClient:
             case 404 | 405 | 501:
                 return self._not_there(status, message)
             case _ if 300 <= status < 400:
-                place = self._clean(response.headers.get("location", "nowhere"))
+                place = self._shown.clean(response.headers.get("location", "nowhere"))
                 return ModelSpecError(
                     f"The server redirects (status {status}) to {place}.",
                     where=self._url,
@@ -352,47 +309,6 @@ class CompletionsClient:
         except (httpx.HTTPError, ValueError, KeyError, TypeError):
             return None
 
-    def _message_of(self, text: str) -> str:
-        try:
-            body = json.loads(text)
-        except (ValueError, RecursionError):
-            return self._shown(text)
-        return self._message(body) if isinstance(body, dict) else self._shown(text)
-
-    def _message(self, body: dict[str, Any]) -> str:
-        error = body.get("error", body)
-        if isinstance(error, dict):
-            error = error.get("message") or error.get("detail") or json.dumps(error)
-        return self._shown(str(error))
-
-    def _shown(self, text: str) -> str:
-        cleaned = " ".join(self._clean(text).split())
-        return (cleaned[:_SHOWN] + "…" if len(cleaned) > _SHOWN else cleaned) or "empty answer"
-
-    def _clean(self, text: str) -> str:
-        # Servers echo keys, and what they send may hold the codes that steer a terminal.
-        if self._key:
-            text = text.replace(self._key, "***")
-        return "".join(char if char.isprintable() or char.isspace() else "?" for char in text)
-
 
 def _speaks_of_model(message: str) -> bool:
     return re.search(r"\bmodel\b", message, re.IGNORECASE) is not None
-
-
-def _retry_after(response: httpx.Response) -> float | None:
-    """Seconds that the server asks to wait; None where it does not say."""
-    value = response.headers.get("retry-after", "").strip()
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        when = email.utils.parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())

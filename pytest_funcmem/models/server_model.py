@@ -15,8 +15,9 @@ from pytest_funcmem.core.errors import EngineError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import GenerationProgress, PromptCutter
 from pytest_funcmem.core.records import Completion, ModelIdentity, Prompt, SourceFunction, StopReason
-from pytest_funcmem.models.completions_api import Answer, CompletionsClient, RetryPolicy
+from pytest_funcmem.models.completions_api import Answer, CompletionsClient
 from pytest_funcmem.models.endings import FunctionEndings
+from pytest_funcmem.models.http_answers import RetryPolicy
 from pytest_funcmem.models.prompts import FallbackCutter
 from pytest_funcmem.models.spec import ModelSpec
 

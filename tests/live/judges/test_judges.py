@@ -17,7 +17,7 @@ from pytest_funcmem.metrics.judging.asking import AskerSettings
 from pytest_funcmem.metrics.judging.engines import OpenAiChat
 from pytest_funcmem.metrics.judging.judge import Judge
 from pytest_funcmem.metrics.judging.prices import Price
-from pytest_funcmem.models.completions_api import RetryPolicy
+from pytest_funcmem.models.http_answers import RetryPolicy
 from pytest_funcmem.store import MemoryStore
 
 GOOD = '{"equivalence_score": 0.75, "reasoning": "same table"}'

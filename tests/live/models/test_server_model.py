@@ -19,7 +19,7 @@ import pytest
 from pytest_funcmem.core.errors import EngineError, FuncmemError, ModelSpecError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import Prompt, SourceFunction
-from pytest_funcmem.models.completions_api import RetryPolicy
+from pytest_funcmem.models.http_answers import RetryPolicy
 from pytest_funcmem.models.server_model import ServerModel
 from pytest_funcmem.models.spec import parse_spec
 
