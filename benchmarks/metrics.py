@@ -3,8 +3,11 @@
 Run as ``python benchmarks/metrics.py [--pairs 2000] [--seconds 20]``. Pairs are functions of the corpora in
 ``../shared/corpora`` (or ``$FUNCMEM_SHARED``), each with a changed version of itself or with another one.
 Every metric and every package sees the same pairs in the same order, for at most ``--seconds`` each; packages
-that are not installed are left out, and ``--codebleu-python`` names an interpreter that has ``codebleu``. The
-last line is JSON.
+that are not installed are left out, and ``--codebleu-python`` names an interpreter that has ``codebleu``.
+
+Then, each metric in a process of its own: the largest memory with a tenth of the pairs and with all of them,
+which should be alike, and time and memory for a function of 4,000 tokens and a tree of 20,000 nodes, which
+are to stay below 5 s and 1 GiB, with what the score says of a limit that was met. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -190,6 +193,51 @@ def codebleu_rate(python: str, pairs: Iterable[CodePair], seconds: float) -> tup
     return float(figure), int(count)
 
 
+ALONE_PROGRAM = """
+import json, resource, sys, time
+from pytest_funcmem.core.protocols import CodePair
+from pytest_funcmem.metrics.choice import open_metric
+metric = open_metric(sys.argv[1])
+metric.scores([CodePair(language="python", original="a = b", candidate="b = a")])
+start, notes, value = time.process_time(), set(), None
+def pairs():
+    for line in sys.stdin:
+        yield CodePair(**json.loads(line))
+for score in metric.scores(pairs()):
+    value = score.value
+    notes.add(score.note)
+seconds = time.process_time() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps({"seconds": seconds, "peak_mb": peak, "value": value, "notes": sorted(notes - {""})}))
+"""
+
+
+def alone(metric: str, pairs: Iterable[CodePair]) -> dict[str, Any]:
+    """Processor seconds, largest memory and notes of a metric in a process of its own."""
+    lines = "\n".join(
+        json.dumps({"language": pair.language, "original": pair.original, "candidate": pair.candidate})
+        for pair in pairs
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE_PROGRAM, metric], input=lines, capture_output=True, text=True, check=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def large_pairs() -> dict[str, CodePair]:
+    """A function of 4,000 tokens and one whose tree has 20,000 nodes, each with a changed version."""
+    lines = [f"    total += rates[{n}] * {n + 3} - shift_{n % 7}" for n in range(4000 // 6)]
+    tokens = "def f(rates, total):\n" + "\n".join(lines) + "\n    return total\n"
+    calls = [f"    a{n % 50} = g(h(a{n % 31}, {n}), [b{n % 13}, -c])" for n in range(20_000 // 15)]
+    nodes = "def f(b):\n" + "\n".join(calls) + "\n    return a1\n"
+    chance = random.Random(SEED)
+    return {
+        "4,000 tokens": CodePair(language="python", original=tokens, candidate=changed(tokens, chance)),
+        "20,000 nodes": CodePair(language="python", original=nodes, candidate=changed(nodes, chance)),
+    }
+
+
 def peak_mb() -> float:
     """Largest memory of this process so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -202,6 +250,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20.0, help="longest time for one metric")
     parser.add_argument(
         "--codebleu-python", default=os.environ.get("FUNCMEM_CODEBLEU_PYTHON") or sys.executable
+    )
+    parser.add_argument(
+        "--no-memory", dest="memory", action="store_false", help="leave the comparison of memory out"
     )
     options = parser.parse_args()
     # One core: numeric libraries read these when they are loaded, which happens with the first score.
@@ -229,12 +280,27 @@ def main() -> int:
     for name, figure in peer_per_s.items():
         ours = per_s[peers[name]]
         print(f"{name:28}{figure:10.1f}   {peers[name]} is {ours / figure:.2f} times as fast")
+    print(f"\n{'memory, MB':28}{f'{len(pairs) // 10} pairs':>12}{f'{len(pairs)} pairs':>12}")
+    peaks: dict[str, list[float]] = {}
+    for name in METRICS if options.memory else ():
+        peaks[name] = [round(alone(name, some)["peak_mb"], 1) for some in (pairs[: len(pairs) // 10], pairs)]
+        print(f"{name:28}{peaks[name][0]:12.0f}{peaks[name][1]:12.0f}", flush=True)
+    large: dict[str, dict[str, list[float]]] = {}
+    for title, pair in large_pairs().items():
+        print(f"\n{title:28}{'seconds':>12}{'peak MB':>12}")
+        for name in METRICS:
+            found = alone(name, [pair])
+            large.setdefault(title, {})[name] = [round(found["seconds"], 3), round(found["peak_mb"], 1)]
+            said = "; ".join(found["notes"])
+            print(f"{name:28}{found['seconds']:12.2f}{found['peak_mb']:12.0f}  {said}".rstrip(), flush=True)
     print(
         json.dumps(
             {
                 "pairs": len(pairs),
                 "per_s": {name: round(figure, 2) for name, figure in per_s.items()},
                 "peer_per_s": {name: round(figure, 2) for name, figure in peer_per_s.items()},
+                "peak_mb_at": peaks,
+                "large": large,
             }
         )
     )

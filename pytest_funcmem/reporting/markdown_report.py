@@ -14,6 +14,7 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Json, Rate, Side
 from pytest_funcmem.reporting.files import write_whole
 from pytest_funcmem.reporting.plain_text import shorten, visible
+from pytest_funcmem.reporting.summary import change_text
 from pytest_funcmem.verdict.rates import Rates, Summary, summarise
 
 __all__ = ["MarkdownReporter"]
@@ -49,6 +50,7 @@ class MarkdownReporter:
         summary = summarise(records, tau_func=self._settings.tau_func, tau_text=self._settings.tau_text)
         lines = [*_head(manifest, summary), *_rate_lines(summary), *_reason_lines(summary)]
         lines += _leak_lines(records, nodeids)
+        lines += _near_lines(summary)
         write_whole(path, (f"{line}\n" for line in lines), what="Markdown report")
 
 
@@ -128,6 +130,20 @@ def _leak_lines(records: Sequence[AuditRecord], nodeids: Sequence[str]) -> Itera
     yield ""
     if len(leaks) > _LEAKS:
         yield f"and {_count(len(leaks) - _LEAKS, 'more leak')}."
+        yield ""
+
+
+def _near_lines(summary: Summary) -> Iterator[str]:
+    if not summary.near:
+        return
+    yield "| near a threshold | verdict | verdict changes under |"
+    yield "| --- | --- | --- |"
+    for item in summary.near[:_LEAKS]:
+        said = ", ".join(map(change_text, item.sensitivity.changes))
+        yield f"| {_code(item.key)} | {item.verdict} | {_code(said)} |"
+    yield ""
+    if len(summary.near) > _LEAKS:
+        yield f"and {len(summary.near) - _LEAKS} more."
         yield ""
 
 

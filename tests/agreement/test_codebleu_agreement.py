@@ -146,7 +146,7 @@ def test_on_the_same_grammars_the_published_definition_agrees(
     compared: list[Compared], language: str, part: str, share: float
 ) -> None:
     equal = [item.equal(part, item.ours, item.here) for item in compared if item.pair.language == language]
-    assert len(equal) >= 60
+    assert len(equal) >= 50
     assert sum(equal) / len(equal) >= share
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import (
     AuditRecord,
     Candidate,
@@ -31,6 +33,11 @@ from pytest_funcmem.core.records import (
     TextScore,
     Verdict,
 )
+from pytest_funcmem.reporting.html.details import details
+from pytest_funcmem.reporting.json_report import function_line
+from pytest_funcmem.reporting.markdown_report import MarkdownReporter
+from pytest_funcmem.reporting.summary import summary_lines
+from pytest_funcmem.verdict.rates import summarise
 from pytest_funcmem.verdict.rules import decide
 from pytest_funcmem.verdict.thresholds import (
     Figures,
@@ -196,3 +203,24 @@ def test_choices_of_states_are_counted_as_by_going_through_them() -> None:
         same += target >= 0.8 > reference
     assert (sensitivity.states, sensitivity.choices) == (8, math.comb(10, 8))
     assert 0 < sensitivity.choices_same == same < 45
+
+
+def test_every_report_says_what_a_verdict_near_a_threshold_turns_on(tmp_path: Path) -> None:
+    near = record(side(0.72, 0.8), side(0.1, 0.1), HARNESS)
+    near = replace(near, sensitivity=sensitivity_of(near, Thresholds()))
+    firm = record(side(0.2, 1.0), side(0.1, 0.1), HARNESS)
+    firm = replace(firm, sensitivity=sensitivity_of(firm, Thresholds()))
+    summary = summarise([near, firm])
+    assert [item.key for item in summary.near] == ["a.py::f"]
+    lines = "\n".join(summary_lines(summary))
+    assert "1 of 2 verdicts change under a threshold nearby" in lines
+    assert "functional    clean at tau_func=0.9, verbatim at tau_text=0.7" in lines
+    path = tmp_path / "out.md"
+    MarkdownReporter(Settings()).write({"settings": {}}, [near, firm], ["a.py::f", "b.py::g"], path)
+    assert (
+        "| `a.py::f` | functional | `clean at tau_func=0.9, verbatim at tau_text=0.7` |" in path.read_text()
+    )
+    assert "tau_func=0.9" in str(details(near))
+    assert "tau_func=0.9" not in str(details(firm))
+    (change, _) = function_line(near, "a.py::f")["sensitivity"]["changes"]
+    assert change == {"under": "tau_func=0.9", "verdict": "clean"}
