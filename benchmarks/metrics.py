@@ -193,8 +193,9 @@ def codebleu_rate(python: str, pairs: Iterable[CodePair], seconds: float) -> tup
     return float(figure), int(count)
 
 
-ALONE_PROGRAM = """
-import json, resource, sys, time
+ALONE_PROGRAM = r"""
+import json, re, sys, time
+from pathlib import Path
 from pytest_funcmem.core.protocols import CodePair
 from pytest_funcmem.metrics.choice import open_metric
 metric = open_metric(sys.argv[1])
@@ -207,7 +208,8 @@ for score in metric.scores(pairs()):
     value = score.value
     notes.add(score.note)
 seconds = time.process_time() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+# Of this program alone: ru_maxrss would count what its parent held when it was started.
+peak = int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024
 print(json.dumps({"seconds": seconds, "peak_mb": peak, "value": value, "notes": sorted(notes - {""})}))
 """
 
@@ -231,11 +233,48 @@ def large_pairs() -> dict[str, CodePair]:
     tokens = "def f(rates, total):\n" + "\n".join(lines) + "\n    return total\n"
     calls = [f"    a{n % 50} = g(h(a{n % 31}, {n}), [b{n % 13}, -c])" for n in range(20_000 // 15)]
     nodes = "def f(b):\n" + "\n".join(calls) + "\n    return a1\n"
-    chance = random.Random(SEED)
+    other_tokens = tokens.replace("total", "amount").replace("* 9 ", "* 11 ")
+    other_nodes = nodes.replace("[b", "[d").replace("h(a1,", "h(c,")
     return {
-        "4,000 tokens": CodePair(language="python", original=tokens, candidate=changed(tokens, chance)),
-        "20,000 nodes": CodePair(language="python", original=nodes, candidate=changed(nodes, chance)),
+        "4,000 tokens": CodePair(language="python", original=tokens, candidate=other_tokens),
+        "20,000 nodes": CodePair(language="python", original=nodes, candidate=other_nodes),
     }
+
+
+def apted_rows() -> Iterator[tuple[int, float, float]]:
+    """Nodes of each tree, and seconds of our distance and of the package ``apted``, where it is installed."""
+    if importlib.util.find_spec("apted") is None:
+        return
+    from apted import APTED, PerEditOperationConfig
+
+    from pytest_funcmem.metrics.flat_tree import flatten
+    from pytest_funcmem.metrics.tree_distance import LabelledTree, prefix, tree_distance
+    from pytest_funcmem.metrics.tsed import labelled_tree
+
+    class Node:
+        def __init__(self, name: str) -> None:
+            self.name = name
+            self.children: list[Node] = []
+
+    def nodes_of(tree: LabelledTree) -> Node:
+        nodes = [Node(label) for label in tree.labels]
+        for node, parent in zip(nodes, tree.parents, strict=True):
+            if parent >= 0:
+                nodes[parent].children.append(node)
+        return nodes[0]
+
+    pair = large_pairs()["20,000 nodes"]
+    trees = [labelled_tree(flatten("python", text)) for text in (pair.original, pair.candidate)]
+    tree_distance(*(prefix(tree, 20) for tree in trees), delete=5, insert=4, rename=5)
+    for size in (100, 200, 400, 800):
+        small = [prefix(tree, size) for tree in trees]
+        start = time.process_time()
+        ours = tree_distance(*small, delete=5, insert=4, rename=5) / 5
+        middle = time.process_time()
+        theirs = APTED(*map(nodes_of, small), PerEditOperationConfig(1.0, 0.8, 1.0)).compute_edit_distance()
+        end = time.process_time()
+        assert abs(ours - theirs) < 1e-9, (ours, theirs)
+        yield size, middle - start, end - middle
 
 
 def peak_mb() -> float:
@@ -280,6 +319,11 @@ def main() -> int:
     for name, figure in peer_per_s.items():
         ours = per_s[peers[name]]
         print(f"{name:28}{figure:10.1f}   {peers[name]} is {ours / figure:.2f} times as fast")
+    print(f"\n{'tree distance, s':28}{'ours':>10}{'apted':>10}")
+    distances = {}
+    for size, mine, theirs in apted_rows():
+        distances[size] = [round(mine, 4), round(theirs, 3)]
+        print(f"{f'{size} nodes each':28}{mine:10.3f}{theirs:10.2f}   {theirs / mine:.0f} times", flush=True)
     print(f"\n{'memory, MB':28}{f'{len(pairs) // 10} pairs':>12}{f'{len(pairs)} pairs':>12}")
     peaks: dict[str, list[float]] = {}
     for name in METRICS if options.memory else ():
@@ -301,6 +345,7 @@ def main() -> int:
                 "peer_per_s": {name: round(figure, 2) for name, figure in peer_per_s.items()},
                 "peak_mb_at": peaks,
                 "large": large,
+                "tree_distance_s": distances,
             }
         )
     )
