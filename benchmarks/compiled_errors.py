@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from compiled_rewritings import rewritten
 from conclusive_errors import MUTANTS, PROVED_MUTANTS, SIBLINGS, STRANGERS, Errors
@@ -36,6 +36,7 @@ def measure(
     *,
     seed: int,
     tau: float,
+    kinds: Collection[str],
 ) -> Errors:
     """Score the stand-ins of one function; see ``conclusive_errors.measure``."""
     toolkit = toolkit_for(function.language)
@@ -47,6 +48,7 @@ def measure(
         *(("stubs", name, code) for name, code in _stubs(function, harness)),
         *(("mutants", name, code) for name, code in _mutants(function, generator)),
     ]
+    stand_ins = [item for item in stand_ins if item[0] in kinds]
     errors = Errors()
     if not stand_ins:
         return errors

@@ -3,8 +3,9 @@
     python benchmarks/conclusive.py DATASET [--language L] [--limit N] [--budget S] [--seed N] [--workers N]
 
 Functions are drawn by seed where a limit is given. Seconds are those of one function on one worker, waiting
-for the sandbox included. The error rates need libcst (``pip install libcst``). The table is for people; the
-last line is JSON.
+for the sandbox included; processor seconds are those of this process and all below it, so that they mean
+little under Docker, and those of single functions are known with one worker only. The error rates of Python
+need libcst (the extra ``benchmarks``). The table is for people; the last line is JSON.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import statistics
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from process_tree import MemoryWatch, processor_seconds
 
 from pytest_funcmem.audit.world import programs_of
 from pytest_funcmem.core.digests import digest
@@ -36,6 +39,8 @@ from pytest_funcmem.verdict.rates import rate
 if TYPE_CHECKING:
     from conclusive_errors import Errors
 
+KINDS = ("equivalent", "strangers", "siblings", "stubs", "mutants")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
@@ -44,6 +49,7 @@ class Built:
     function: SourceFunction
     harness: Harness | Inconclusive
     seconds: float
+    cpu_s: float | None = None
 
     @property
     def is_conclusive(self) -> bool:
@@ -76,9 +82,14 @@ def build_all(
 
     def one(function: SourceFunction) -> Built:
         nonlocal done
-        started = time.monotonic()
+        started, used = time.monotonic(), processor_seconds()
         harness = builder.build(function, sandbox, seed=settings.seed)
-        built = Built(function=function, harness=harness, seconds=time.monotonic() - started)
+        built = Built(
+            function=function,
+            harness=harness,
+            seconds=time.monotonic() - started,
+            cpu_s=processor_seconds() - used if workers == 1 else None,
+        )
         with lock:
             done += 1
             said = "conclusive" if isinstance(harness, Harness) else f"{harness.reason}: {harness.detail}"
@@ -94,7 +105,9 @@ def build_all(
         builder.close()
 
 
-def measure_errors(built: Sequence[Built], sandbox: Sandbox, settings: Settings, workers: int) -> Errors:
+def measure_errors(
+    built: Sequence[Built], sandbox: Sandbox, settings: Settings, workers: int, kinds: Collection[str]
+) -> Errors:
     """Score rewritings, strangers, siblings, stubs and mutants on every harness."""
     from conclusive_errors import Errors, measure
 
@@ -107,7 +120,13 @@ def measure_errors(built: Sequence[Built], sandbox: Sandbox, settings: Settings,
         if not isinstance(item.harness, Harness):
             return Errors()
         return measure(
-            item.function, item.harness, others, sandbox, seed=settings.seed, tau=settings.tau_func
+            item.function,
+            item.harness,
+            others,
+            sandbox,
+            seed=settings.seed,
+            tau=settings.tau_func,
+            kinds=kinds,
         )
 
     errors = Errors()
@@ -121,35 +140,40 @@ def error_rates(errors: Errors, tau: float) -> tuple[dict[str, object], list[str
     """The rates for the last line, and the same for people, with intervals."""
     figures: dict[str, object] = {}
     lines = []
-    for kind in errors.scores:
+    for kind, scores in errors.scores.items():
+        if not scores:
+            continue
         flagged, total = errors.flagged(kind, tau)
         figures[f"{kind}_flagged"] = [flagged, total]
-        found = rate(flagged, total)
-        share = "none" if found.value is None else f"{found.value:.1%} ({found.low:.1%} to {found.high:.1%})"
-        lines.append(f"{kind} at {tau:g} or more: {flagged} of {total}, {share}")
+        lines.append(f"{kind} at {tau:g} or more: {flagged} of {total}, {_interval(flagged, total)}")
+    apart, total = errors.told_apart("mutants")
+    if total:
+        figures["mutants_told_apart"] = [apart, total]
+        lines.append(f"mutants told apart by some state: {apart} of {total}, {_interval(apart, total)}")
     if errors.bleu:
         figures["equivalent_bleu_median"] = round(statistics.median(errors.bleu), 4)
     return figures, [*lines, *sorted(errors.worst)]
 
 
-def peak_mb() -> float:
-    """Largest resident size of any process of this benchmark so far, sandboxed ones included."""
-    import resource
-
-    return (
-        max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        / 1024
-    )
+def _interval(count: int, total: int) -> str:
+    """A share with its interval, for people."""
+    found = rate(count, total)
+    return "none" if found.value is None else f"{found.value:.1%} ({found.low:.1%} to {found.high:.1%})"
 
 
-def summary(built: Sequence[Built]) -> dict[str, object]:
+def _ninth_tenth(values: Sequence[float]) -> float:
+    return sorted(values)[min(len(values) - 1, math.ceil(0.9 * len(values)) - 1)]
+
+
+def summary(built: Sequence[Built], *, peak_mb: float) -> dict[str, object]:
     """The figures of the last line, by name."""
     harnesses = [item.harness for item in built if isinstance(item.harness, Harness)]
     reasons = Counter(item.harness.reason for item in built if isinstance(item.harness, Inconclusive))
     kinds: dict[str, list[bool]] = defaultdict(list)
     for item in built:
         kinds[item.kind].append(item.is_conclusive)
-    seconds = sorted(item.seconds for item in built)
+    seconds = [item.seconds for item in built]
+    used = [item.cpu_s for item in built if item.cpu_s is not None]
     strengths = [item.evidence.strength for item in harnesses if item.evidence.strength is not None]
     interval = rate(len(harnesses), len(built))
     return {
@@ -157,10 +181,17 @@ def summary(built: Sequence[Built]) -> dict[str, object]:
         "conclusive": len(harnesses),
         "interval": [round(interval.low, 4), round(interval.high, 4)],
         "median_s": round(statistics.median(seconds), 2),
-        "p90_s": round(seconds[min(len(seconds) - 1, math.ceil(0.9 * len(seconds)) - 1)], 2),
-        "peak_mb": round(peak_mb()),
+        "p90_s": round(_ninth_tenth(seconds), 2),
+        "cpu_median_s": round(statistics.median(used), 2) if used else None,
+        "cpu_p90_s": round(_ninth_tenth(used), 2) if used else None,
+        "peak_mb": round(peak_mb),
         "strength_median": round(statistics.median(strengths), 4) if strengths else None,
+        "strength": [
+            sum(item.evidence.mutants_killed for item in harnesses),
+            sum(item.evidence.mutants for item in harnesses),
+        ],
         "mock_share": _mock_share(harnesses),
+        "mocked": [sum(1 for item in harnesses if item.evidence.mocked_states), len(harnesses)],
         "reasons": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
         "by_kind": {kind: [sum(found), len(found)] for kind, found in sorted(kinds.items())},
     }
@@ -175,7 +206,11 @@ def _mock_share(harnesses: Sequence[Harness]) -> float | None:
 
 def table(figures: Mapping[str, object]) -> str:
     """The figures for people, one a line."""
-    return "\n".join(f"{name:20} {value}" for name, value in figures.items())
+    lines = [f"{name:20} {value}" for name, value in figures.items()]
+    kinds = figures.get("by_kind")
+    for kind, (count, total) in kinds.items() if isinstance(kinds, dict) else ():
+        lines.append(f"{kind:28} conclusive {count} of {total}, {_interval(count, total)}")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -189,7 +224,9 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=Settings().budget, help="seconds a function")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--sandbox", default="auto", help="auto, docker or namespace")
     parser.add_argument("--no-errors", action="store_true", help="measure no error rates")
+    parser.add_argument("--no-mutants", action="store_true", help="leave out the mutants, the longest part")
     parser.add_argument("--details", type=Path, help="file for one JSON object a function")
     options = parser.parse_args()
     settings = Settings(budget=options.budget, seed=options.seed)
@@ -200,16 +237,20 @@ def main() -> None:
     if not functions:
         raise SystemExit(f"no function in {options.language} in {options.dataset}")
     # Compilers are in the images of Docker alone.
-    with open_sandbox(
-        "auto" if options.language == "python" else "docker",
-        programs=programs_of(options.language),
-        language=options.language,
-        workers=options.workers,
-    ) as sandbox:
+    with (
+        MemoryWatch() as memory,
+        open_sandbox(
+            options.sandbox if options.language == "python" else "docker",
+            programs=programs_of(options.language),
+            language=options.language,
+            workers=options.workers,
+        ) as sandbox,
+    ):
         built = build_all(functions, sandbox, settings, options.workers)
         rates: dict[str, object] = {}
         if not options.no_errors:
-            errors = measure_errors(built, sandbox, settings, options.workers)
+            kinds = [kind for kind in KINDS if kind != "mutants" or not options.no_mutants]
+            errors = measure_errors(built, sandbox, settings, options.workers, kinds)
             rates, lines = error_rates(errors, settings.tau_func)
             print("\n".join(lines))
     if options.details is not None:
@@ -217,7 +258,7 @@ def main() -> None:
             for item in built:
                 line = {"key": item.function.key, "seconds": item.seconds, "harness": encode(item.harness)}
                 file.write(json.dumps(line) + "\n")
-    figures = {"language": options.language, **summary(built), **rates}
+    figures = {"language": options.language, **summary(built, peak_mb=memory.peak_mb), **rates}
     figures["harnesses_sha256"] = digest([encode(item.harness) for item in built])
     print(table(figures))
     print(json.dumps(figures))

@@ -8,27 +8,27 @@ from __future__ import annotations
 import ast
 import copy
 import random
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from conclusive_mutants import MUTANTS, PROVED_MUTANTS, different, fresh_mutants
 from conclusive_rewritings import rewritten
 
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import Harness, SourceFunction
-from pytest_funcmem.harness.execution import execute, spliced_program
+from pytest_funcmem.harness.execution import spliced_program
 from pytest_funcmem.harness.local.analysis import Analysis, FunctionNode, UnreadableFunctionError, analyse
-from pytest_funcmem.harness.local.mutants import make_mutants
 from pytest_funcmem.harness.local.rewriting import UnwritableCodeError, code_with_body
 from pytest_funcmem.harness.local.stubs import make_stubs
 from pytest_funcmem.harness.outputs import similarity
+from pytest_funcmem.harness.python_runs import Run, run_together
 from pytest_funcmem.metrics.text import bleu
 
 STRANGERS = 3
 SIBLINGS = 3
-MUTANTS = 6
-PROVED_MUTANTS = 20
+
+__all__ = ["KINDS", "MUTANTS", "PROVED_MUTANTS", "SIBLINGS", "STRANGERS", "Errors", "measure"]
 
 KINDS = ("equivalent", "strangers", "siblings", "stubs", "mutants")
 
@@ -54,6 +54,10 @@ class Errors:
         self.bleu += other.bleu
         self.worst += other.worst
 
+    def told_apart(self, kind: str) -> tuple[int, int]:
+        """How many some state of the harness tells apart from the original, and of how many."""
+        return sum(score < 1.0 for score in self.scores[kind]), len(self.scores[kind])
+
     def flagged(self, kind: str, tau: float) -> tuple[int, int]:
         """How many score at least the threshold, and of how many."""
         return sum(score >= tau for score in self.scores[kind]), len(self.scores[kind])
@@ -67,10 +71,12 @@ def measure(
     *,
     seed: int,
     tau: float,
+    kinds: Collection[str],
 ) -> Errors:
     """Score the stand-ins of one function.
 
-    A mutant counts only if some state tells it apart: of the others it is not known whether they differ.
+    A mutant counts only where it is known not to be equivalent: a state of the harness tells it apart, or one
+    that a long random search finds.
     """
     errors = Errors()
     generator = random.Random(int(digest([seed, function.key])[:15], 16))
@@ -80,23 +86,43 @@ def measure(
         "strangers": dict(_strangers(analysis, others, generator)),
         "siblings": dict(_siblings(analysis, generator)),
         "stubs": _stubs(analysis, harness),
-        "mutants": dict(_mutants(analysis, generator)),
+        "mutants": fresh_mutants(analysis, generator),
     }
-    for kind, codes in stand_ins.items():
-        for name, code in codes.items():
-            program = spliced_program(function, harness.scaffold, code)
-            run = execute(
-                sandbox, program, harness.states, coverage=False, state_timeout_s=harness.state_timeout_s
-            )
-            score, _ = similarity(harness.expected, run.outputs)
-            if kind == "mutants" and score == 1.0:
-                continue
-            errors.scores[kind].append(score)
-            if kind == "equivalent":
-                errors.bleu.append(bleu(function.body, code[len(function.signature) :]))
-            if (score >= tau) != (kind == "equivalent") and kind != "mutants":
-                errors.worst.append(f"{kind} {name}: {score:.2f} on {function.key}")
+    stand_ins = {kind: codes for kind, codes in stand_ins.items() if kind in kinds}
+    scores = _scores(function, harness, stand_ins, sandbox)
+    alike = {
+        name: code for name, code in stand_ins.get("mutants", {}).items() if scores["mutants", name] == 1.0
+    }
+    unlike = different(analysis, harness, alike, sandbox, seed=seed)
+    for (kind, name), score in scores.items():
+        if kind == "mutants" and name in alike and name not in unlike:
+            continue
+        errors.scores[kind].append(score)
+        if kind == "equivalent":
+            code = stand_ins[kind][name]
+            errors.bleu.append(bleu(function.body, code[len(function.signature) :]))
+        if (score >= tau) != (kind == "equivalent") and kind != "mutants":
+            errors.worst.append(f"{kind} {name}: {score:.2f} on {function.key}")
     return errors
+
+
+def _scores(
+    function: SourceFunction, harness: Harness, stand_ins: Mapping[str, Mapping[str, str]], sandbox: Sandbox
+) -> dict[tuple[str, str], float]:
+    """SIM_func of every stand-in, by kind and name."""
+    names = [(kind, name) for kind, codes in stand_ins.items() for name in codes]
+    runs = [
+        Run(
+            program=spliced_program(function, harness.scaffold, stand_ins[kind][name]),
+            states=harness.states,
+            state_timeout_s=harness.state_timeout_s,
+        )
+        for kind, name in names
+    ]
+    return {
+        name: similarity(harness.expected, execution.outputs)[0]
+        for name, execution in zip(names, run_together(sandbox, runs), strict=True)
+    }
 
 
 def _strangers(
@@ -207,18 +233,6 @@ def _stubs(analysis: Analysis, harness: Harness) -> dict[str, str]:
         if code is not None and code not in known:
             found[name] = code
     return found
-
-
-def _mutants(analysis: Analysis, generator: random.Random) -> Iterator[tuple[str, str]]:
-    """First-order mutants beyond those that chose the states."""
-    used = {mutant.code for mutant in make_mutants(analysis.source, analysis.node, limit=PROVED_MUTANTS)}
-    every = make_mutants(analysis.source, analysis.node, limit=200)
-    fresh = [mutant for mutant in every if mutant.code not in used]
-    # Small functions have no mutants but those that chose the states.
-    counts: Counter[str] = Counter()
-    for mutant in generator.sample(fresh, min(MUTANTS, len(fresh))):
-        counts[mutant.sort] += 1
-        yield f"{mutant.sort} {counts[mutant.sort]}", mutant.code
 
 
 def _with_body(analysis: Analysis, node: FunctionNode) -> str | None:

@@ -215,17 +215,28 @@ def _run_program(
 def _run_apart(program: dict[str, Any], work: Callable[[], None]) -> None:
     """Do the work of a program in a process of its own, as long as it may take at most."""
     deadline = real_monotonic() + program["wall_s"]
+    reading, writing = os.pipe()  # the child holds an end until its own
     child = real_fork()
     if child == 0:
         try:
+            os.close(reading)
             os.setpgid(0, 0)
             work()
         finally:
             real_exit(0)
-    if _wait(child, deadline) is None:
+    os.close(writing)
+    ended, poll = False, select.poll()
+    poll.register(reading, select.POLLHUP)
+    while not ended and real_monotonic() < deadline:
+        closed = poll.poll(20)
+        ended = os.waitpid(child, os.WNOHANG)[0] == child
+        if closed and not ended:
+            real_sleep(0.001)
+    os.close(reading)
+    if not ended:
         with contextlib.suppress(ProcessLookupError):
             real_kill(child, signal.SIGKILL)
-        os.wait4(child, 0)
+        os.waitpid(child, 0)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         real_kill(-child, signal.SIGKILL)  # what it left behind
 
