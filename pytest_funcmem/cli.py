@@ -21,6 +21,7 @@ from pytest_funcmem import __version__
 from pytest_funcmem.core.errors import FuncmemError, SourceError, UsageError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import PromptCutter
+from pytest_funcmem.exchange.command import add_harness_command, run_harness_command
 from pytest_funcmem.metrics.score_command import add_score_command, run_score_command
 from pytest_funcmem.studies.commands import add_study_commands, run_proxies_command, run_sweep_command
 from pytest_funcmem.studies.severity_command import add_severity_command, run_severity_command
@@ -41,12 +42,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = _parser()
     options, rest = parser.parse_known_args(arguments)
-    if rest and options.command != "audit":
+    starts_audit = options.command == "audit" or getattr(options, "action", None) == "export"
+    if rest and not starts_audit:
         parser.error("unrecognized arguments: " + " ".join(rest))
     try:
         match options.command:
             case "audit":
                 return _audit(Path(options.path), rest)
+            case "harness" if options.action == "export":
+                return _audit(Path(options.path), [*rest, f"--funcmem-report=harness:{options.directory}"])
+            case "harness":
+                return run_harness_command(options)
             case "prompts":
                 return _prompts(options)
             case "score":
@@ -102,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     add_score_command(commands)
     add_study_commands(commands)
     add_severity_command(commands)
+    add_harness_command(commands)
     images = commands.add_parser("images", help="build the sandbox images")
     images.add_argument("action", choices=["build"])
     images.add_argument("--base", metavar="IMAGE", default=None, help="image to build upon")

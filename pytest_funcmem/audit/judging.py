@@ -30,12 +30,17 @@ from pytest_funcmem.core.records import (
 )
 from pytest_funcmem.harness.execution import execute, spliced_program
 from pytest_funcmem.harness.outputs import same_output
+from pytest_funcmem.harness.proving import prove_states
+from pytest_funcmem.harness.validate import function_digest
 from pytest_funcmem.metrics.text import text_similarity
 from pytest_funcmem.store.codec import encode
 from pytest_funcmem.verdict.rules import decide
 from pytest_funcmem.verdict.thresholds import Thresholds, sensitivity_of
 
-__all__ = ["Built", "build_harness", "error_record", "judge"]
+__all__ = ["IMPORTED", "Built", "build_harness", "error_record", "imported_key", "judge"]
+
+IMPORTED = "imported"
+"""Kind of the stored harnesses that somebody gave, which are taken before any is built."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +66,8 @@ def build_harness(
 ) -> Built:
     """Take the harness of a function out of the store, or build it and store it.
 
+    A harness that was imported stands in for what the builder would make; it is proved in this world first.
+
     Args:
         function: The original.
         builder: None where no builder serves this language.
@@ -85,13 +92,19 @@ def build_harness(
             seconds=0.0,
             reused=False,
         )
-    key = harness_key(function, f"{builder.name}/{builder.version}", settings, world=world)
+    given: Harness | None = reuse(store, IMPORTED, imported_key(function), Harness)
+    maker = f"{builder.name}/{builder.version}" if given is None else f"imported {digest(encode(given))}"
+    key = harness_key(function, maker, settings, world=world)
     stored: Harness | Inconclusive | None = reuse(store, "harness", key, Harness | Inconclusive)
     if stored is not None:
         counters.harnesses_reused += 1
         return Built(harness=stored, sha256=_sha256(stored), seconds=0.0, reused=True)
     began = time.monotonic()
-    harness = builder.build(function, sandbox, seed=settings.seed)
+    harness = (
+        builder.build(function, sandbox, seed=settings.seed)
+        if given is None
+        else prove_states(function, given.scaffold, given.states, sandbox, settings, builder=given.builder)
+    )
     seconds = time.monotonic() - began
     counters.harnesses_built += 1
     if not (isinstance(harness, Inconclusive) and harness.reason == "budget"):
@@ -100,13 +113,18 @@ def build_harness(
     return Built(harness=harness, sha256=_sha256(harness), seconds=seconds, reused=False)
 
 
+def imported_key(function: SourceFunction) -> str:
+    """Key of the harness that somebody gave for a function, whatever the settings."""
+    return digest({"imported": function_digest(function)})
+
+
 def _sha256(harness: Harness | Inconclusive) -> str | None:
     return digest(encode(harness)) if isinstance(harness, Harness) else None
 
 
 def judge(
     function: SourceFunction,
-    prompt: Prompt,
+    prompt: Prompt | None,
     built: Built,
     target: tuple[ModelIdentity, Generated],
     reference: tuple[ModelIdentity, Generated],

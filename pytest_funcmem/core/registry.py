@@ -74,6 +74,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "html": Entry(target="pytest_funcmem.reporting.html.report:HtmlReporter"),
         "sarif": Entry(target="pytest_funcmem.reporting.sarif_report:SarifReporter"),
         "md": Entry(target="pytest_funcmem.reporting.markdown_report:MarkdownReporter"),
+        "harness": Entry(target="pytest_funcmem.exchange.report:HarnessReporter"),
     },
 }
 

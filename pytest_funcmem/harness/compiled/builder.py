@@ -7,7 +7,6 @@ whatever the hash seed, the load of the machine or the number of workers.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Self
@@ -16,7 +15,7 @@ from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import Harness, Inconclusive, Language, SourceFunction
-from pytest_funcmem.harness.budget import OutOfTimeError
+from pytest_funcmem.harness.budget import BudgetedSandbox, OutOfTimeError
 from pytest_funcmem.harness.choice import choose, shortlist
 from pytest_funcmem.harness.compiled.proof import MUTANT_TIMEOUT_S, Kills, prove, run_stand_ins
 from pytest_funcmem.harness.compiled.search import Search, Trial
@@ -62,21 +61,14 @@ class _LocalCompiledBuilder:
 
     def build(self, function: SourceFunction, sandbox: Sandbox, *, seed: int) -> Harness | Inconclusive:
         """Build and prove a harness; see ``Builder.build``."""
-        deadline = time.monotonic() + self.settings.budget_s
-
-        def check_time() -> None:
-            if time.monotonic() > deadline:
-                raise OutOfTimeError
-
+        lent = BudgetedSandbox(sandbox, self.settings.budget_s)
         try:
             toolkit = toolkit_for(self.language)
-            prepared = toolkit.prepare(function, sandbox, check_time=check_time)
+            prepared = toolkit.prepare(function, lent, check_time=lent.check)
             if isinstance(prepared, Inconclusive):
                 return prepared
             label = f"{self.name}/{self.version}"
-            return _Building(
-                function, prepared, toolkit, sandbox, self.settings, label, seed, check_time
-            ).run()
+            return _Building(function, prepared, toolkit, lent, self.settings, label, seed, lent.check).run()
         except OutOfTimeError:
             _LOGGER.info("no harness for %s within %g s", function.key, self.settings.budget_s)
             return Inconclusive(reason="budget", detail=f"not finished within {self.settings.budget_s:g} s")

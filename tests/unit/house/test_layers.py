@@ -24,6 +24,7 @@ ROOMS = (
     "store",
     "audit",
     "reporting",
+    "exchange",
     "studies",
     "plugin",
     "cli",

@@ -1,0 +1,1 @@
+"""Harnesses as directories: to read, review, edit, commit, and to rerun a verdict from nothing else."""
