@@ -56,7 +56,9 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "local/rust": Entry(target="pytest_funcmem.harness.compiled.builder:LocalRustBuilder"),
         "local/go": Entry(target="pytest_funcmem.harness.compiled.builder:LocalGoBuilder"),
     },
-    "toolkit": {},
+    "toolkit": {
+        "rust": Entry(target="pytest_funcmem.harness.compiled.rust.toolkit:RustToolkit"),
+    },
     "metric": {
         "bleu": Entry(target="pytest_funcmem.metrics.text_metrics:Bleu"),
         "edit": Entry(target="pytest_funcmem.metrics.text_metrics:Edit"),

@@ -2,10 +2,10 @@
 ARG BASE
 FROM ${BASE}
 ARG DEBIAN_FRONTEND=noninteractive
-COPY describe.py rust/ /opt/funcmem/
+COPY describe.py rust/crates.py rust/crates.txt /opt/funcmem/
 # The crates are compiled once, from Debian's sources. Cargo and the sources then have no use any more.
 RUN cd /opt/funcmem \
-    && sources="$(sed 's/_/-/g; s/.*/librust-&-dev/' crates.txt) librust-regex+default-dev" \
+    && sources="$(sed 's/_/-/g; s/.*/librust-&-dev/' crates.txt) librust-bstr+default-dev librust-regex+default-dev" \
     && apt-get update \
     && apt-get install -y --no-install-recommends rustc-web libc6-dev python3 cargo-web $sources \
     && python3 crates.py compile \
@@ -16,3 +16,8 @@ RUN cd /opt/funcmem \
         "binutils=ld --version" "python=python3 --version" \
     # Nothing in here is meant to raise anybody's privileges.
     && find / -xdev -type f -perm /6000 -exec chmod a-s {} +
+# The runtime of harnesses comes last: a change to it compiles no crate again.
+COPY rust/*.rs /opt/funcmem/runtime/
+RUN cd /opt/funcmem/runtime \
+    && RUSTC_BOOTSTRAP=1 rustc --edition=2021 --crate-name=funcmem --crate-type=rlib -Awarnings \
+        -Copt-level=1 -Ccodegen-units=1 -Cdebuginfo=0 lib.rs

@@ -1,0 +1,1 @@
+"""Harnesses of Rust functions: slicing a file, standing in for what it lacks, driving the function."""

@@ -1,0 +1,130 @@
+"""Which type stands for a type parameter, by what it must be able to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from pytest_funcmem.harness.compiled.rust.plan import Plan
+from pytest_funcmem.harness.compiled.rust.signature import Generic, substituted
+
+__all__ = ["concrete_types", "function_bound", "type_for_bounds"]
+
+_BY_TRAIT: Mapping[str, str] = MappingProxyType(
+    {
+        "BufRead": "std::io::Cursor<Vec<u8>>",
+        "Read": "std::io::Cursor<Vec<u8>>",
+        "Seek": "std::io::Cursor<Vec<u8>>",
+        "ReadBytesExt": "std::io::Cursor<Vec<u8>>",
+        "WriteBytesExt": "Vec<u8>",
+        "BuildHasher": "std::collections::hash_map::RandomState",
+        "Hasher": "std::collections::hash_map::DefaultHasher",
+        "Error": "std::fmt::Error",
+        "ToString": "String",
+        "Display": "String",
+        "FromStr": "i64",
+        "Float": "f64",
+        "FloatCore": "f64",
+        "Real": "f64",
+        "PrimInt": "u32",
+        "Unsigned": "u32",
+        "Integer": "i64",
+        "Num": "i64",
+        "Signed": "i64",
+        "Array": "[u8; 4]",
+        "Buf": "&'static [u8]",
+        "BufMut": "Vec<u8>",
+        "Rng": "rand::rngs::StdRng",
+        "RngCore": "rand::rngs::StdRng",
+    }
+)
+_BY_ARGUMENT: Mapping[str, str] = MappingProxyType(
+    {"str": "String", "[u8]": "Vec<u8>", "Path": "std::path::PathBuf", "OsStr": "std::ffi::OsString"}
+)
+_DEFAULT = "i64"
+_FUNCTION = re.compile(r"(?:for\s*<[^>]*>\s*)?(?:[\w:]*::)?(Fn|FnMut|FnOnce)\s*\((.*?)\)\s*(?:->\s*(.*))?\Z", re.DOTALL)
+
+
+def function_bound(bounds: Sequence[str]) -> tuple[str, str] | None:
+    """Parameters and result of the function that a bound asks for; None where none does."""
+    for bound in bounds:
+        match = _FUNCTION.match(bound)
+        if match:
+            return match[2], (match[3] or "()").strip()
+    return None
+
+
+def concrete_types(plan: Plan, generics: Sequence[Generic]) -> dict[str, str]:
+    """A type for each type parameter, a number for each constant."""
+    found: dict[str, str] = {}
+    for generic in generics:
+        if generic.kind == "const":
+            found[generic.name] = "true" if generic.type == "bool" else "'a'" if generic.type == "char" else "4"
+        elif generic.kind == "type":
+            found[generic.name] = plan.concrete.get(generic.name, "")
+    for _ in range(2):  # a bound may name another parameter
+        for generic in generics:
+            if generic.kind == "type" and not plan.concrete.get(generic.name):
+                found[generic.name] = type_for_bounds(plan, generic.bounds, found)
+    return found
+
+
+def type_for_bounds(plan: Plan, bounds: Sequence[str], concrete: dict[str, str]) -> str:
+    """A type that fulfils bounds, as far as they are known."""
+    known = {name: kind for name, kind in concrete.items() if kind}
+    function = function_bound(bounds)
+    if function is not None:
+        parameters, result = (substituted(part, known) for part in function)
+        return f"fn({parameters}) -> {result}"
+    best = ""
+    for bound in bounds:
+        bound = bound.lstrip("?")
+        name = re.split(r"[<(]", bound, maxsplit=1)[0].strip().rpartition("::")[2]
+        inner = re.search(r"<(.*)>", bound, re.DOTALL)
+        argument = substituted(inner[1], known) if inner else ""
+        if name == "Write":
+            is_text = "fmt::Write" in bound or any(
+                imported.path[-2:] == ("fmt", "Write") for imported in plan.file.imports
+            )
+            return "String" if is_text and "io::Write" not in bound else "Vec<u8>"
+        if name in ("Iterator", "DoubleEndedIterator", "ExactSizeIterator", "FusedIterator"):
+            item = re.search(r"Item\s*=\s*(.*)", argument)
+            if item or not best:
+                best = f"std::vec::IntoIter<{item[1] if item else _DEFAULT}>"
+        elif name == "IntoIterator":
+            item = re.search(r"Item\s*=\s*(.*)", argument)
+            return f"Vec<{item[1] if item else _DEFAULT}>"
+        elif name in ("AsRef", "Borrow", "Deref") and argument:
+            target = argument.partition("=")[2].strip() or argument
+            return _BY_ARGUMENT.get(target.rpartition("::")[2] if "[" not in target else target, target)
+        elif name in ("Into", "TryInto") and argument:
+            return argument
+        elif name in plan_traits(plan):
+            return own_type(plan, name, argument)
+        elif name in _BY_TRAIT and not best:
+            best = _BY_TRAIT[name]
+    return best or _DEFAULT
+
+
+def plan_traits(plan: Plan) -> set[str]:
+    """Names of the file's own traits that are taken."""
+    return {item.name for item, _ in plan.items() if item.kind == "trait"}
+
+
+def own_type(plan: Plan, trait: str, argument: str) -> str:
+    """A type of the file that has a trait of the file, or one that is made to have it."""
+    for item in plan.file.items:
+        if item.kind == "impl" and item.trait == trait and item.index in plan.taken and item.name in _plain_types(plan):
+            return item.name
+    plan.traits.setdefault(f"own {trait}", {"argument": argument})
+    return f"Made_impl_{trait}"
+
+
+def _plain_types(plan: Plan) -> set[str]:
+    """Types of the file that take no parameters."""
+    return {
+        item.name
+        for item, _ in plan.items()
+        if item.kind in ("struct", "enum") and item.node.child_by_field_name("type_parameters") is None
+    }

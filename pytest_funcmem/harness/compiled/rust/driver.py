@@ -1,0 +1,361 @@
+"""Writes what makes values of the file's own types, encodes them, and drives the function once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from pytest_funcmem.harness.compiled.rust.concrete import concrete_types, function_bound, type_for_bounds
+from pytest_funcmem.harness.compiled.rust.flatten import flattened
+from pytest_funcmem.harness.compiled.rust.items import Item
+from pytest_funcmem.harness.compiled.rust.plan import Plan
+from pytest_funcmem.harness.compiled.rust.signature import (
+    Generic,
+    Parameter,
+    Signature,
+    generics_of,
+    read_signature,
+    split_types,
+    substituted,
+)
+
+__all__ = ["driver_text", "made_trait", "value_impls"]
+
+_ITERATOR = re.compile(r"\b(?:impl|dyn)\s+(?:\w+::)*(?:Iterator|DoubleEndedIterator|ExactSizeIterator)\b")
+
+
+def value_impls(plan: Plan, item: Item) -> Iterator[tuple[str, str]]:
+    """How values of a struct, enum or union are made and encoded, as (what, text)."""
+    generics = generics_of(plan, item.node)
+    head, kind = _impl_head(plan, item, generics)
+    if f"dump {item.name}" not in plan.left_out:
+        body = _dump_body(plan, item)
+        yield f"dump {item.name}", f"impl{head[0]} funcmem::Dump for {kind}{head[1]} {{ fn dump(&self, depth: usize) -> funcmem::Encoding {{ {body} }} }}"
+    if f"make {item.name}" not in plan.left_out and item.kind != "union":
+        body = _make_body(plan, item)
+        if body is not None:
+            yield f"make {item.name}", f"impl{head[0]} funcmem::Make for {kind}{head[1]} {{ fn make(source: &mut funcmem::Source) -> Self {{ {body} }} }}"
+
+
+def _impl_head(plan: Plan, item: Item, generics: list[Generic]) -> tuple[tuple[str, str], str]:
+    tree = plan.file.tree
+    declared, names = [], []
+    for generic in generics:
+        names.append(generic.name)
+        if generic.kind == "const":
+            declared.append(f"const {generic.name}: {generic.type}")
+        else:
+            bounds = " + ".join(generic.bounds)
+            declared.append(f"{generic.name}: {bounds}" if bounds else generic.name)
+    where = " ".join(
+        flattened(tree.source(child), plan.names) for child in item.node.children if child.type == "where_clause"
+    )
+    where = re.sub(r"\s+", " ", where)
+    opening = f"<{', '.join(declared)}>" if declared else ""
+    kind = item.name + (f"<{', '.join(names)}>" if names else "")
+    return (opening, f" {where}" if where else ""), kind
+
+
+def _fields(plan: Plan, node: Node | None) -> tuple[str, list[str]]:
+    """Shape (``named``, ``tuple``, ``unit``) and names of the fields of a struct or variant."""
+    if node is None:
+        return "unit", []
+    tree = plan.file.tree
+    if node.type == "field_declaration_list":
+        names = []
+        pending: list[Node] = []
+        for child in node.children:
+            if child.type == "attribute_item":
+                pending.append(child)
+            elif child.type == "field_declaration":
+                name = child.child_by_field_name("name")
+                from pytest_funcmem.harness.compiled.rust.items import is_enabled
+
+                if name is not None and is_enabled(tree, tuple(pending)):
+                    names.append(tree.source(name))
+                pending = []
+        return "named", names
+    skipped = ("attribute_item", "visibility_modifier")
+    count = sum(1 for child in node.children if child.is_named and child.type not in skipped and "comment" not in child.type)
+    return "tuple", [str(place) for place in range(count)]
+
+
+def _shape(plan: Plan, item: Item) -> tuple[str, list[str]]:
+    return _fields(plan, item.node.child_by_field_name("body"))
+
+
+def _variants(plan: Plan, item: Item) -> list[tuple[str, str, list[str], str]]:
+    """Name, shape, fields and text of each variant."""
+    from pytest_funcmem.harness.compiled.rust.items import is_enabled
+
+    found = []
+    body = item.node.child_by_field_name("body")
+    pending: list[Node] = []
+    for child in body.children if body is not None else ():
+        if child.type == "attribute_item":
+            pending.append(child)
+        elif child.type == "enum_variant":
+            name = child.child_by_field_name("name")
+            attributes = [*pending, *(part for part in child.children if part.type == "attribute_item")]
+            if name is not None and is_enabled(plan.file.tree, tuple(attributes)):
+                shape, names = _fields(plan, child.child_by_field_name("body"))
+                found.append((plan.file.tree.source(name), shape, names, plan.file.tree.source(child)))
+            pending = []
+    return found
+
+
+def _built(path: str, shape: str, names: list[str]) -> str:
+    if shape == "unit":
+        return path
+    if shape == "tuple":
+        return f"{path}({', '.join('funcmem::Make::make(source)' for _ in names)})"
+    return f"{path} {{ {', '.join(f'{name}: funcmem::Make::make(source)' for name in names)} }}"
+
+
+def _make_body(plan: Plan, item: Item) -> str | None:
+    if item.kind == "struct":
+        shape, names = _shape(plan, item)
+        return f"source.deeper(|source| {_built(item.name, shape, names)})"
+    variants = _variants(plan, item)
+    if not variants:
+        return None
+    # Where values are deep already, only variants that hold none of the file's types are made.
+    own = {other.name for other, _ in plan.items() if other.kind in ("struct", "enum")}
+    leaves = [place for place, variant in enumerate(variants) if not own & set(re.findall(r"\w+", variant[3]))] or [0]
+    arms = " ".join(
+        f"{place} => {_built(f'{item.name}::{name}', shape, names)},"
+        for place, (name, shape, names, _) in enumerate(variants[:-1])
+    )
+    last = _built(f"{item.name}::{variants[-1][0]}", variants[-1][1], variants[-1][2])
+    return (
+        f"let choice = source.below({len(variants)}); "
+        f"let choice = if funcmem::is_deep(source) {{ {leaves[0]} }} else {{ choice }}; "
+        f"source.deeper(|source| match choice {{ {arms} _ => {last} }})"
+    )
+
+
+def _dump_body(plan: Plan, item: Item) -> str:
+    deep = 'if depth > 60 { return funcmem::Encoding::Opaque("deep".into()); } '
+    if item.kind == "struct":
+        _, names = _shape(plan, item)
+        pairs = ", ".join(
+            f'("{name.removeprefix("r#")}".into(), funcmem::Dump::dump(&self.{name}, depth + 1))' for name in names
+        )
+        return f'{deep}funcmem::Encoding::Object("{item.name}".into(), vec![{pairs}])'
+    if item.kind == "union":
+        return f'funcmem::Encoding::Opaque("{item.name}".into())'
+    arms = []
+    for name, shape, names, _ in _variants(plan, item):
+        bound = [f"f{place}" for place in range(len(names))]
+        if shape == "tuple":
+            pattern = f"({', '.join(bound)})"
+        elif shape == "named":
+            pattern = " { " + ", ".join(f"{n}: {b}" for n, b in zip(names, bound, strict=True)) + " }"
+        else:
+            pattern = ""
+        pairs = ", ".join(
+            f'("{n.removeprefix("r#")}".into(), funcmem::Dump::dump({b}, depth + 1))'
+            for n, b in zip(names, bound, strict=True)
+        )
+        arms.append(
+            f'{item.name}::{name}{pattern} => funcmem::Encoding::Object("{item.name}::{name}".into(), vec![{pairs}])'
+        )
+    if not arms:
+        return f'funcmem::Encoding::Opaque("{item.name}".into())'
+    return f"{deep}match self {{ {', '.join(arms)} }}"
+
+
+def made_trait(plan: Plan, trait: Item, argument: str) -> str:
+    """A type that has a trait of the file: what it must do is made up."""
+    tree = plan.file.tree
+    name = f"Made_impl_{trait.name}"
+    lines = [
+        f"#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)] pub struct {name} {{ id: u64 }}",
+        f"impl funcmem::Make for {name} {{ fn make(source: &mut funcmem::Source) -> Self {{ {name} {{ id: funcmem::opaque_id(source) }} }} }}",
+        f'impl funcmem::Dump for {name} {{ fn dump(&self, _: usize) -> funcmem::Encoding {{ funcmem::Encoding::Value("{trait.name}".into(), self.id.to_string()) }} }}',
+    ]
+    generics = [generic for generic in generics_of(plan, trait.node) if generic.kind != "lifetime"]
+    concrete = concrete_types(plan, generics)
+    given = split_types(argument)
+    for generic, kind in zip(generics, given, strict=False):
+        if "=" not in kind:
+            concrete[generic.name] = kind
+    listed = f"<{', '.join(concrete[g.name] for g in generics)}>" if generics else ""
+    lifetimes = [g for g in generics_of(plan, trait.node) if g.kind == "lifetime"]
+    if lifetimes:
+        listed = "<" + ", ".join(["'static"] * len(lifetimes) + [concrete[g.name] for g in generics]) + ">"
+    members = []
+    for place, member in enumerate(trait.members):
+        if f"item {trait.index}.{place}" in plan.left_out:
+            continue
+        if member.kind == "type":
+            equal = re.search(rf"\b{re.escape(member.name)}\s*=\s*([^,>]+)", argument)
+            bounds = member.node.child_by_field_name("bounds")
+            texts = [flattened(tree.source(bounds), plan.names).lstrip(": ")] if bounds is not None else []
+            members.append(f"type {member.name} = {equal[1].strip() if equal else type_for_bounds(plan, texts, concrete)};")
+        elif member.kind == "const" and member.node.child_by_field_name("value") is None:
+            kind = member.node.child_by_field_name("type")
+            text = substituted(tree.source(kind), concrete) if kind is not None else "i64"
+            members.append(f"const {member.name}: {text} = {_constant(text)};")
+        elif member.kind == "fn" and member.node.child_by_field_name("body") is None:
+            head = flattened(tree.source(member.node), plan.names).rstrip().removesuffix(";")
+            for parameter, kind in concrete.items():
+                head = re.sub(rf"\b{parameter}\b(?!\s*:)", kind, head)
+            signature = read_signature(plan, member.node)
+            members.append(f"{_named(head)} {{ {answering(f'{trait.name}.{member.name}', signature)} }}")
+    lines.append(f"impl {trait.name}{listed} for {name} {{ {' '.join(members)} }}")
+    return "\n".join(lines)
+
+
+def _named(head: str) -> str:
+    return re.sub(r"\s+", " ", head)
+
+
+def _constant(kind: str) -> str:
+    return {"bool": "true", "&'static str": '"made"', "&str": '"made"', "char": "'m'", "f64": "1.5", "f32": "1.5"}.get(kind, "7")
+
+
+def answering(path: str, signature: Signature) -> str:
+    """A body that logs the call and makes up its answer."""
+    if signature.result == "!":
+        return f'funcmem::unreached("{path}")'
+    parts = ["funcmem::Dump::encoded(&self)"] if signature.receiver and signature.receiver.startswith("&") else []
+    parts += [f"funcmem::Dump::encoded(&{p.name})" for p in signature.parameters if p.name.isidentifier() and p.name != "_"]
+    return f'funcmem::answer("{path}", vec![{", ".join(parts)}])'
+
+
+def driver_text(plan: Plan) -> str | None:
+    """The function that drives the original once; None where nothing can call it."""
+    file = plan.file
+    if file.target is None:
+        return None
+    node = file.member.node if file.member is not None else file.target.node
+    outer = file.target.node if file.member is not None else None
+    signature = read_signature(plan, node, outer)
+    concrete = concrete_types(plan, signature.generics)
+    own, path = _owner(plan, concrete)
+    if own:
+        concrete["Self"] = own
+    lines: list[str] = []
+    helpers: list[str] = []
+    call: list[str] = []
+    if signature.receiver:
+        lines += _receiver(signature.receiver, own, concrete)
+        call.append("receiver")
+    formatter = _formatter(signature.parameters)
+    for place, parameter in enumerate(signature.parameters):
+        if parameter is formatter:
+            call.append("formatter")
+            continue
+        made, argument = _argument(plan, place, parameter, signature, concrete, helpers)
+        lines += made
+        call.append(argument)
+    called = f"{path}{signature.name}({', '.join(call)})"
+    if signature.is_unsafe:
+        called = f"unsafe {{ {called} }}"
+    for global_name in _globals(plan):
+        lines.append(f'unsafe {{ run.watch_global("{global_name}", &raw const {global_name}); }}')
+    if formatter is not None:
+        encoding = f"funcmem::formatted(&mut run.source, |formatter| {called})"
+        lines.append(f"let encoding = {encoding};")
+    else:
+        if signature.is_async:
+            called = f"funcmem::blocked({called})"
+        lines.append(f"let value = {called};")
+        if _ITERATOR.search(signature.result) and not re.match(r"(?:Option|Result|Vec)\b", signature.result.strip("&")):
+            lines.append("let encoding = funcmem::drained(value);")
+        else:
+            lines.append("let encoding = funcmem::Dump::encoded(&value);")
+    lines.append("run.returned(encoding);")
+    body = "\n    ".join([*helpers, *lines])
+    return f"pub fn __funcmem_drive(run: &mut funcmem::Run) {{\n    {body}\n}}"
+
+
+def _owner(plan: Plan, concrete: dict[str, str]) -> tuple[str, str]:
+    """The type that ``Self`` is and the path before the function's name."""
+    item = plan.file.target
+    if item is None or plan.file.member is None:
+        return "", ""
+    tree = plan.file.tree
+    if item.kind == "trait":
+        from pytest_funcmem.harness.compiled.rust.concrete import own_type
+
+        own = own_type(plan, item.name, "")
+        return own, f"<{own} as {item.name}>::"
+    kind = item.node.child_by_field_name("type")
+    own = substituted(flattened(tree.source(kind), plan.names), concrete) if kind is not None else ""
+    trait = item.node.child_by_field_name("trait")
+    if trait is None:
+        return own, f"<{own}>::"
+    listed = flattened(tree.source(trait), plan.names)
+    return own, f"<{own} as {substituted(listed, {**concrete, 'Self': own})}>::"
+
+
+def _receiver(receiver: str, own: str, concrete: dict[str, str]) -> list[str]:
+    kinds = {"self": own, "&self": f"&'static {own}", "&mut self": f"&'static mut {own}"}
+    kind = kinds.get(receiver) or substituted(receiver, concrete)
+    lines = [f"let mut receiver: {kind} = run.make();", "run.show(&receiver);"]
+    if kind.startswith("&"):
+        lines.append("unsafe { run.watch_receiver(&*receiver as *const _); }")
+    return lines
+
+
+def _formatter(parameters: tuple[Parameter, ...]) -> Parameter | None:
+    return next((p for p in parameters if re.match(r"&\s*(?:'\w+\s+)?mut\s+(?:\w+::)*Formatter\b", p.type)), None)
+
+
+def _argument(
+    plan: Plan, place: int, parameter: Parameter, signature: Signature, concrete: dict[str, str], helpers: list[str]
+) -> tuple[list[str], str]:
+    """Lines that make an argument, and the expression that gives it."""
+    name = f"a{place}"
+    kind = parameter.type.strip()
+    bare = re.sub(r"^&\s*(?:'\w+\s+)?(?:mut\s+)?|^mut\s+", "", kind)
+    bounds: list[str] = []
+    if bare.startswith("impl "):
+        from pytest_funcmem.harness.compiled.rust.signature import _split
+
+        bounds = _split(bare[5:], "+")
+        known = {key: value for key, value in concrete.items() if value}
+        concrete = {**known, bare: type_for_bounds(plan, bounds, known)}
+        kind = kind.replace(bare, concrete[bare])
+    for generic in signature.generics:
+        if generic.name == bare:
+            bounds = generic.bounds
+    function = function_bound(bounds)
+    shown = parameter.name if parameter.name.isidentifier() else name
+    if function is not None:
+        parameters = split_types(substituted(function[0], concrete))
+        result = substituted(function[1], concrete)
+        # The parameters' lifetimes must stay open, so they are written as they are.
+        listed = ", ".join(f"p{i}: {re.sub(r'&.static ', '&', text)}" for i, text in enumerate(parameters))
+        parts = ", ".join(f"funcmem::Dump::encoded(&p{i})" for i in range(len(parameters)))
+        result = re.sub(r"&'static ", "&'static ", result)
+        helpers.append(f'fn made_{name}({listed}) -> {result} {{ funcmem::answer("{shown}", vec![{parts}]) }}')
+        lines = [f'run.show_text("{shown}");']
+        if kind.startswith("&"):
+            is_mut = re.match(r"&\s*(?:'\w+\s+)?mut\b", kind)
+            return [*lines, f"let mut {name} = made_{name};"], f"&{'mut ' if is_mut else ''}{name}"
+        return lines, f"made_{name}"
+    text = substituted(kind, concrete)
+    text = re.sub(r"&(?!\s*')", "&'static ", text)
+    lines = [f"let mut {name}: {text} = run.make();", f"run.show(&{name});"]
+    if text.startswith("&"):
+        lines.append(f'unsafe {{ run.watch("{shown}", &*{name} as *const _); }}')
+    return lines, name
+
+
+def _globals(plan: Plan) -> list[str]:
+    """Statics whose value can change."""
+    tree = plan.file.tree
+    found = []
+    for item, _ in plan.items():
+        if item.kind == "static" and f"watch {item.name}" not in plan.left_out:
+            text = tree.source(item.node)
+            if re.match(r"(?:pub(?:\([^)]*\))?\s+)?static\s+mut\b", text) or re.search(
+                r"\b(?:Mutex|RwLock|Atomic\w+|OnceLock|OnceCell|Cell|RefCell)\b", text
+            ):
+                found.append(item.name)
+    return found

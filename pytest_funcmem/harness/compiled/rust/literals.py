@@ -1,0 +1,102 @@
+"""The literals of a function, and their neighbours, as pools that its arguments are made from."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_funcmem.core.records import SourceFunction
+from pytest_funcmem.languages.trees import SyntaxTree, inner_nodes
+
+__all__ = ["pools_text"]
+
+_MOST = 48
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", "'": "'", '"': '"'}
+
+
+def pools_text(function: SourceFunction) -> str:
+    """The pools as a static of a program."""
+    ints: dict[int, None] = {}
+    floats: dict[str, None] = {}
+    texts: dict[str, None] = {}
+    chars: dict[str, None] = {}
+    tree = SyntaxTree("rust", function.code)
+    for node in inner_nodes(tree.root):
+        text = tree.source(node)
+        match node.type:
+            case "integer_literal":
+                number = _integer(text)
+                if number is not None:
+                    for near in (number, number + 1, number - 1):
+                        ints.setdefault(near)
+            case "float_literal":
+                found = re.match(r"[\d_]+\.?[\d_]*(?:[eE][+-]?[\d_]+)?", text)
+                if found:
+                    number_text = found.group().replace("_", "")
+                    floats.setdefault(number_text if re.search("[.eE]", number_text) else number_text + ".0")
+                    if number_text.endswith("."):
+                        floats.pop(number_text, None)
+                        floats.setdefault(number_text + "0")
+            case "char_literal":
+                character = unescaped(text.removeprefix("b")[1:-1])
+                if len(character) == 1:
+                    chars.setdefault(character)
+                    texts.setdefault(character)
+                    if text.startswith("b"):
+                        ints.setdefault(ord(character))
+            case "string_literal" | "raw_string_literal":
+                content = text[text.find('"') + 1 : text.rfind('"')]
+                if node.type == "string_literal":
+                    content = unescaped(content)
+                for piece in [content, *re.split(r"\{[^{}]*\}", content)] if "{" in content else [content]:
+                    if 0 < len(piece) <= 200:
+                        texts.setdefault(piece)
+    ints_text = ", ".join(str(number) for number in list(ints)[:_MOST] if -(2**127) <= number < 2**127)
+    return (
+        "pub static __FUNCMEM_POOLS: funcmem::Pools = funcmem::Pools { "
+        f"ints: &[{ints_text}], floats: &[{', '.join(list(floats)[:_MOST])}], "
+        f"texts: &[{', '.join(map(quoted, list(texts)[:_MOST]))}], "
+        f"chars: &[{', '.join(_character(c) for c in list(chars)[:_MOST])}] }};"
+    )
+
+
+def _integer(text: str) -> int | None:
+    text = re.sub(r"(?:[iu](?:8|16|32|64|128|size)|f32|f64)\Z", "", text.replace("_", ""))
+    try:
+        return int(text, 0) if not re.fullmatch(r"0\d+", text) else int(text)
+    except ValueError:
+        return None
+
+
+def unescaped(text: str) -> str:
+    """What a literal's text stands for."""
+
+    def one(match: re.Match[str]) -> str:
+        body = match[1]
+        if body.startswith("u{"):
+            try:
+                character = chr(int(body[2:-1].replace("_", ""), 16))
+            except (ValueError, OverflowError):
+                return ""
+            return "" if "\ud800" <= character <= "\udfff" else character
+        if body.startswith("x"):
+            return chr(int(body[1:], 16))
+        return "" if body.startswith("\n") else _ESCAPES.get(body, "")
+
+    return re.sub(r"\\(u\{[0-9A-Fa-f_]{1,8}\}|x[0-9A-Fa-f]{2}|\n\s*|.)", one, text)
+
+
+def quoted(text: str) -> str:
+    """A text as a literal of Rust."""
+    return '"' + "".join(_escaped(character) for character in text) + '"'
+
+
+def _character(character: str) -> str:
+    return "'" + (_escaped(character) if character != "'" else "\\'") + "'"
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    if " " <= character <= "~":
+        return character
+    return "" if "\ud800" <= character <= "\udfff" else f"\\u{{{ord(character):x}}}"

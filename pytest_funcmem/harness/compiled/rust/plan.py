@@ -1,0 +1,280 @@
+"""What a scaffold is made of while it is being mended: which items it takes, and what stands in for the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from pytest_funcmem.core.records import SourceFunction
+from pytest_funcmem.harness.compiled.rust.flatten import Names
+from pytest_funcmem.harness.compiled.rust.items import Import, Item, Member, RustFile
+
+__all__ = ["CRATES", "Plan", "StandInFunction", "StandInType", "new_plan"]
+
+CRATES = frozenset(
+    """aho_corasick anyhow arrayvec base64 bit_vec bitflags bstr byteorder bytes cfg_if chrono crc32fast
+    crossbeam_utils digest either fallible_iterator fixedbitset fnv generic_array hashbrown heck hex http humantime
+    idna indexmap itertools itoa lazy_static libc log matches md5 memchr nom num_bigint num_complex num_integer
+    num_rational num_traits once_cell ordered_float parking_lot percent_encoding rand regex rustc_hash ryu
+    scopeguard semver serde serde_derive serde_json sha1 sha2 slab smallvec static_assertions strsim tempfile
+    termcolor textwrap thiserror time tinyvec unicase unicode_normalization unicode_segmentation unicode_width
+    unicode_xid url uuid void walkdir""".split()
+)
+"""Crates that the image has, by the names that code knows them by."""
+
+_STANDARD_TRAITS = frozenset(
+    """Display Debug Default From Clone Copy PartialEq Eq PartialOrd Ord Hash Drop Deref DerefMut Iterator
+    IntoIterator Index IndexMut Add Sub Mul Div Rem Neg Not AddAssign SubAssign MulAssign DivAssign BitAnd BitOr
+    BitXor Shl Shr BitOrAssign BitAndAssign Error AsRef AsMut Borrow FromStr TryFrom Into Extend FromIterator Write
+    Read Seek BufRead DoubleEndedIterator ExactSizeIterator Future ToString Sum Product BuildHasher Hasher""".split()
+)
+
+
+@dataclass
+class StandInType:
+    """A type that the file lacks.
+
+    Attributes:
+        name: Its name.
+        alias: Text of the type that it turned out to be; None where it is one of its own.
+        lifetimes: How many lifetimes it takes.
+        parameters: How many types it takes.
+        fields: Types of its fields by name, as far as they are used.
+        shape: ``named``, ``tuple`` or ``unit``.
+        variants: Payloads of its variants: a list of types, a mapping of fields, or None.
+        functions: Associated functions by name: parameters, result type.
+        constants: Associated constants by name: type.
+        impls: Implementations that were asked for, as whole texts.
+        is_copy: Whether it can be copied.
+        is_weak: Whether the alias was only guessed.
+    """
+
+    name: str
+    alias: str | None = None
+    lifetimes: int = 0
+    parameters: int = 0
+    fields: dict[str, str] = field(default_factory=dict)
+    shape: str = "named"
+    variants: dict[str, list[str] | dict[str, str] | None] = field(default_factory=dict)
+    functions: dict[str, StandInFunction] = field(default_factory=dict)
+    constants: dict[str, str] = field(default_factory=dict)
+    impls: dict[str, str] = field(default_factory=dict)
+    is_copy: bool = True
+    is_weak: bool = False
+    tried: set[str] = field(default_factory=set)
+
+
+@dataclass
+class StandInFunction:
+    """A function or method that the file lacks; without a result type callers decide it.
+
+    Attributes:
+        arity: Number of parameters, the receiver not counted.
+        result: Text of the result type; None where each call decides for itself.
+        closures: Parameters that take a function, with its number of parameters.
+    """
+
+    arity: int
+    result: str | None = None
+    closures: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass
+class Plan:
+    """A scaffold in the making.
+
+    Attributes:
+        function: The original.
+        file: Its file.
+        names: What paths may begin with.
+        edition: Edition of the language.
+        taken: Items by index with the members that are taken (all of an item without members).
+        replaced: Functions whose bodies were replaced, as (item, member) indices.
+        types: Types that stand in.
+        functions: Functions that stand in.
+        methods: Methods that stand in, for receivers of any type.
+        constants: Constants that stand in, with their types.
+        macros: Macros that stand in.
+        traits: Traits that stand in, by name: what is in them.
+        extra: Further lines, such as imports that a type from a message needs.
+        left_out: Things that are not written: imports, implementations of the runtime's traits.
+        history: Changes so far, so that none is made twice.
+    """
+
+    function: SourceFunction
+    file: RustFile
+    names: Names
+    edition: str = "2021"
+    taken: dict[int, set[int]] = field(default_factory=dict)
+    replaced: set[tuple[int, int]] = field(default_factory=set)
+    types: dict[str, StandInType] = field(default_factory=dict)
+    functions: dict[str, StandInFunction] = field(default_factory=dict)
+    methods: dict[str, StandInFunction] = field(default_factory=dict)
+    constants: dict[str, str] = field(default_factory=dict)
+    macros: dict[str, str] = field(default_factory=dict)
+    traits: dict[str, dict[str, str]] = field(default_factory=dict)
+    extra: dict[str, None] = field(default_factory=dict)
+    left_out: set[str] = field(default_factory=set)
+    history: set[tuple[str, ...]] = field(default_factory=set)
+    concrete: dict[str, str] = field(default_factory=dict)
+    counter: int = 0
+
+    def items(self) -> list[tuple[Item, list[tuple[int, Member]]]]:
+        """Taken items in order, with their taken members."""
+        found = []
+        for index in sorted(self.taken):
+            item = self.file.items[index]
+            members = [(place, item.members[place]) for place in sorted(self.taken[index])]
+            found.append((item, members))
+        return found
+
+    def words(self) -> set[str]:
+        """All words of what is taken and not replaced."""
+        words: set[str] = set()
+        for item, members in self.items():
+            if (item.index, -1) not in self.replaced:
+                words |= item.words
+            for place, member in members:
+                if (item.index, place) not in self.replaced:
+                    words |= member.words
+        return words
+
+    def fresh(self, hint: str) -> str:
+        """Name of a new type of which nothing is known."""
+        base = "Made_" + (re.sub(r"\W+", "_", hint).strip("_") or "value")[:40]
+        name = base
+        while name in self.types:
+            self.counter += 1
+            name = f"{base}_{self.counter}"
+        self.types[name] = StandInType(name)
+        return name
+
+
+def new_plan(function: SourceFunction, file: RustFile) -> Plan:
+    """Slice the file to the function and what it reaches by name."""
+    own_crate = crate_of(function.path)
+    crates = frozenset(name for name in CRATES if name != own_crate)
+    own = frozenset(item.name for item in file.items if item.name and item.kind != "impl")
+    own |= {name for item in file.items if item.kind == "call" for name in item.names}
+    modules = set()
+    for imported in file.imports:
+        first = imported.path[0]
+        is_there = (first in ("std", "core", "alloc") or first in crates) and first not in file.modules
+        if is_there and imported.name[:1].islower() and imported.name not in own:
+            modules.add(imported.name)
+    plan = Plan(function, file, Names(crates=crates, modules=frozenset(modules), own=own))
+    grow(plan)
+    return plan
+
+
+def crate_of(path: str) -> str:
+    """Name of the crate that a file seems to belong to: the directory above ``src``, without its version."""
+    parts = PurePosixPath(path).parts
+    for place in range(len(parts) - 2, -1, -1):
+        if parts[place + 1] in ("src", "benches", "tests", "examples"):
+            name = re.sub(r"-\d[\w.+-]*\Z", "", parts[place])
+            name = {"md-5": "md5"}.get(name, name)
+            return name.replace("-", "_").lower()
+    return ""
+
+
+def grow(plan: Plan) -> None:
+    """Take all that what is taken reaches by name."""
+    file = plan.file
+    if file.target is None:
+        return
+    target = file.target
+    _take(plan, target)
+    if file.member is not None and not (target.kind == "trait" or target.trait):
+        plan.taken[target.index] = {target.members.index(file.member)}
+    by_name: dict[str, list[Item]] = {}
+    for item in file.items:
+        for name in (item.name, *item.names):
+            if name and item.kind != "impl":
+                by_name.setdefault(name, []).append(item)
+    while True:
+        words = plan.words()
+        before = sum(len(members) + 1 for members in plan.taken.values())
+        for word in words:
+            for item in by_name.get(word, ()):
+                if item.index not in plan.taken and f"item {item.index}" not in plan.left_out:
+                    _take(plan, item)
+        names = {item.name for item, _ in plan.items() if item.kind in ("struct", "enum", "union", "type")}
+        names |= {name for item, _ in plan.items() if item.kind == "call" for name in item.names}
+        for item in file.items:
+            if item.kind == "impl" and f"item {item.index}" not in plan.left_out:
+                _take_impl(plan, item, names, words)
+        if sum(len(members) + 1 for members in plan.taken.values()) == before:
+            return
+
+
+def _take(plan: Plan, item: Item) -> None:
+    members = {
+        place
+        for place, member in enumerate(item.members)
+        if f"item {item.index}.{place}" not in plan.left_out and (item.kind != "macro" or member.name)
+    }
+    plan.taken[item.index] = members
+
+
+def _take_impl(plan: Plan, item: Item, names: Iterable[str], words: set[str]) -> None:
+    if not item.trait:
+        if item.name not in names:
+            return
+        wanted = {
+            place
+            for place, member in enumerate(item.members)
+            if member.name in words and f"item {item.index}.{place}" not in plan.left_out
+        }
+        if wanted - plan.taken.get(item.index, set()):
+            plan.taken[item.index] = plan.taken.get(item.index, set()) | wanted
+        return
+    if item.index in plan.taken or (item.name not in names and item.name not in words):
+        return
+    own_traits = {other.name for other, _ in plan.items() if other.kind == "trait"}
+    is_wanted = (
+        item.trait in own_traits
+        or (item.trait in _STANDARD_TRAITS and item.name in names)
+        or (item.name in names and any(member.name in words for member in item.members))
+    )
+    if is_wanted:
+        _take(plan, item)
+
+
+def usable_imports(plan: Plan) -> list[tuple[Import, str]]:
+    """Imports that can be written, each once, with their text."""
+    found: dict[str, tuple[Import, str]] = {}
+    taken_names = {item.name for item, _ in plan.items() if item.kind != "impl"}
+    taken_names |= {name for item, _ in plan.items() for name in item.names}
+    taken_names |= set(plan.types) | set(plan.functions) | set(plan.constants) | set(plan.traits)
+    words = plan.words()
+    for imported in plan.file.imports:
+        path = list(imported.path)
+        if imported.name and (imported.name in taken_names or imported.name in found):
+            continue
+        if path[0] == "alloc" or path[0] == "core":
+            path[0] = "std"
+        is_foreign = path[0] in plan.names.crates and path[0] not in plan.file.modules
+        if path[0] == "std" and "prelude" not in path:
+            pass
+        elif is_foreign and path[-1] != "prelude":
+            if len(path) == 1 and imported.name == path[0]:
+                continue  # the crate's own name is there anyway
+            if imported.name and imported.name not in words and imported.name[:1].islower():
+                continue
+        else:
+            # What an own type holds: the variants of an enum.
+            while path and path[0] not in taken_names:
+                path.pop(0)
+            if len(path) < 2 or path[0] not in {i.name for i, _ in plan.items() if i.kind == "enum"} | set(plan.types):
+                continue
+        text = "::".join(path)
+        if imported.name and imported.name != path[-1]:
+            text += f" as {imported.name}"
+        key = imported.name if imported.name not in ("", "_") else text
+        if f"use {text}" in plan.left_out or key in found:
+            continue
+        found[key] = (imported, f"use {text};")
+    return list(found.values())

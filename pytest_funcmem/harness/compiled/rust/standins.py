@@ -1,0 +1,148 @@
+"""Makes what stands in for names that a file lacks, from all of their uses at once."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_funcmem.harness.compiled.rust.flatten import flattened
+from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType
+from pytest_funcmem.harness.compiled.rust.typetext import STANDARD_PATHS
+from pytest_funcmem.harness.compiled.rust.uses import Call, Uses
+
+__all__ = ["add_function", "add_macro", "add_method", "add_trait", "add_type", "own_function"]
+
+_MAKERS = re.compile(r"(?:new|default|from|with|open|create|build|empty|init|parse)(?:_|\Z)")
+_LOGS = frozenset({"trace", "debug", "info", "warn", "error", "log", "event", "span"})
+_BOOLEAN = re.compile(r"(?:is|has|contains|starts|ends|can|should|eq|ne|lt|gt|le|ge|any|all)(?:_|\Z)")
+_USUAL = {"len": "usize", "count": "usize", "as_str": "&'static str", "to_owned": "String"}
+
+
+def add_type(plan: Plan, name: str, uses: Uses) -> bool:
+    """Let something stand in for a type."""
+    if name in plan.types or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        return False
+    if name in STANDARD_PATHS and name not in plan.names.own:
+        line = f"use {STANDARD_PATHS[name]}::{name};"
+        if line in plan.extra:
+            return False
+        plan.extra[line] = None
+        return True
+    lifetimes, types = uses.generics.get(name, (0, 0))
+    kind = StandInType(name, lifetimes=lifetimes, parameters=types)
+    plan.types[name] = kind
+    if name.endswith("Result") and types and not uses.paths.get(name):
+        error = "T1" if types > 1 else "Error"
+        if types == 1 and "Error" not in plan.names.own and "Error" not in plan.types:
+            add_type(plan, "Error", uses)
+        kind.alias = f"std::result::Result<T0, {error}>"
+        return True
+    for inner, calls in sorted(uses.paths.get(name, {}).items()):
+        path = f"{name}::{inner}"
+        called = next((call for call in calls if call is not None), None)
+        if inner[:1].isupper() and not (inner.isupper() and len(inner) > 1):
+            if path in uses.fields_of:
+                kind.variants[inner] = {f: plan.fresh(f"{name}_{f}") for f in dict.fromkeys(uses.fields_of[path])}
+            elif path in uses.tuples_of or called is not None:
+                count = max(uses.tuples_of.get(path, 0), called.arity if called is not None else 0)
+                kind.variants[inner] = [plan.fresh(f"{name}_{inner}") for _ in range(count)]
+            else:
+                kind.variants[inner] = None
+        elif inner.isupper():
+            kind.constants[inner] = "Self"
+        elif called is not None:
+            kind.functions[inner] = own_function(inner, called)
+    if not kind.variants:
+        if uses.fields_of.get(name):
+            kind.shape = "literal"
+            kind.fields = {f: plan.fresh(f"{name}_{f}") for f in dict.fromkeys(uses.fields_of[name])}
+        elif name in uses.tuples_of or name in uses.calls:
+            kind.shape = "tuple"
+            count = max([uses.tuples_of.get(name, 0), *(call.arity for call in uses.calls.get(name, ()))])
+            kind.fields = {str(place): plan.fresh(f"{name}_{place}") for place in range(count)}
+    return True
+
+
+def own_function(name: str, call: Call) -> StandInFunction:
+    """An associated function: one that is named like a constructor gives its own type."""
+    return StandInFunction(
+        call.arity, "Self" if _MAKERS.match(name) else "bool" if _BOOLEAN.match(name) else None, dict(call.closures)
+    )
+
+
+def add_function(plan: Plan, name: str, uses: Uses) -> bool:
+    """Let something stand in for a function or a constant."""
+    if name in plan.functions or name in plan.constants or name in plan.types:
+        return False
+    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        return False
+    calls = uses.calls.get(name)
+    if name[:1].isupper() and not name.isupper():
+        return add_type(plan, name, uses)
+    if not calls and (name.isupper() or name.rpartition("__")[2].isupper()):
+        plan.constants[name] = plan.fresh(name)
+        return True
+    if not calls:
+        plan.functions[name] = StandInFunction(1)
+        return True
+    result = "()" if all(call.is_statement for call in calls) else "bool" if _BOOLEAN.match(name) else None
+    plan.functions[name] = StandInFunction(calls[0].arity, result, dict(calls[0].closures))
+    return True
+
+
+def add_method(plan: Plan, name: str, uses: Uses, line: int) -> bool:
+    """Let something stand in for a method, of receivers of any type."""
+    calls = uses.methods.get(name)
+    if name in plan.methods or not calls:
+        return False
+    calls = [call for call in calls if call.line == line] or calls
+    result = _USUAL.get(name)
+    if result is None and _BOOLEAN.match(name):
+        result = "bool"
+    if all(call.is_statement for call in calls):
+        result = "()"
+    plan.methods[name] = StandInFunction(calls[0].arity, result, dict(calls[0].closures))
+    return True
+
+
+def add_macro(plan: Plan, name: str, uses: Uses) -> bool:
+    """Let something stand in for a macro."""
+    if name in plan.macros or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        return False
+    if name in _LOGS:
+        body = "{}"
+    elif name in ("bail", "throw"):
+        body = f'return Err(funcmem::answer("{name}!", vec![funcmem::Dump::encoded(stringify!($($t)*))]))'
+    elif all(uses.macros.get(name, [False])):
+        body = f'{{ funcmem::answer::<()>("{name}!", vec![funcmem::Dump::encoded(stringify!($($t)*))]) }}'
+    else:
+        body = f'funcmem::answer("{name}!", vec![funcmem::Dump::encoded(stringify!($($t)*))])'
+    plan.macros[name] = f"macro_rules! {name} {{ ($($t:tt)*) => {{ {body} }} }}"
+    return True
+
+
+def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
+    """Let something stand in for a trait: it asks for what the file's implementations have."""
+    if name in plan.traits or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        return False
+    lifetimes, types = uses.generics.get(name, (0, 0))
+    parameters = [f"'l{i}" for i in range(lifetimes)] + [f"T{i}" for i in range(types)]
+    generic = f"<{', '.join(parameters)}>" if parameters else ""
+    tree = plan.file.tree
+    members: dict[str, str] = {}
+    for item, taken in plan.items():
+        if item.kind != "impl" or item.trait != name:
+            continue
+        for _, member in taken:
+            body = member.node.child_by_field_name("body")
+            text = flattened(tree.text[tree.start(member.node) : tree.start(body) if body else tree.end(member.node)], plan.names)
+            if member.kind == "fn":
+                members.setdefault(member.name, re.sub(r"\bmut\s+(?=\w+\s*:)", "", text.strip()) + ";")
+            elif member.kind == "type":
+                members.setdefault(member.name, f"type {member.name};")
+            elif member.kind == "const":
+                members.setdefault(member.name, text.partition("=")[0].strip().rstrip(";") + ";")
+    plan.traits[name] = {"head": f"pub trait {name}{generic} {{ {' '.join(members.values())} }}"}
+    if not members:
+        extended = ", ".join([*parameters, "Made: ?Sized"])
+        plan.traits[name]["blanket"] = f"impl<{extended}> {name}{generic} for Made {{}}"
+    return True

@@ -1,0 +1,242 @@
+"""The Rust toolkit: scaffolds that the compiler has agreed to, and programs run with them in the sandbox."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pytest_funcmem.core.protocols import Limits, Sandbox, SandboxResult, SandboxTask
+from pytest_funcmem.core.records import (
+    Inconclusive,
+    InconclusiveReason,
+    InputState,
+    Language,
+    OutputState,
+    Scaffold,
+    SourceFunction,
+)
+from pytest_funcmem.harness.compiled.rust.flatten import Names, flattened, without_attributes
+from pytest_funcmem.harness.compiled.rust.items import RustFile, features_of
+from pytest_funcmem.harness.compiled.rust.plan import CRATES, Plan, crate_of, new_plan
+from pytest_funcmem.harness.compiled.rust.probes import executable_lines, with_probes
+from pytest_funcmem.harness.compiled.rust.render import HOLE, Rendered, render
+from pytest_funcmem.harness.compiled.rust.repair import Message, repair
+from pytest_funcmem.harness.compiled.rust.uses import find_uses
+from pytest_funcmem.harness.compiled.toolkit import Prepared, StandIn
+from pytest_funcmem.harness.execution import Program
+from pytest_funcmem.harness.execution_records import RECORD_BYTES, Execution, read_execution
+
+__all__ = ["RustToolkit"]
+
+_RUNNER = Path(__file__).parents[2] / "runner" / "rust"
+_PROGRAM = "rust"
+_SCAFFOLD, _SETTINGS = "program.rs", "settings.json"
+_ROUNDS = 40
+_COMPILE_S = 30.0
+_MOST_TEXT = 400_000
+
+
+class RustToolkit:
+    """Builds and runs Rust harnesses."""
+
+    language: Language = "rust"
+    version = "1"
+    programs: Mapping[str, Path] = MappingProxyType({_PROGRAM: _RUNNER})
+
+    def prepare(
+        self, function: SourceFunction, sandbox: Sandbox, *, check_time: Callable[[], None]
+    ) -> Prepared | Inconclusive:
+        """Slice the file to what the function reaches, and mend it until it compiles."""
+        file = RustFile.read(function)
+        if file.target is None:
+            return _inconclusive("unsupported_signature", "the function stands where it cannot be called from")
+        plan = new_plan(function, file)
+        said: Sequence[Message] = ()
+        for _ in range(_ROUNDS):
+            rendered = render(plan)
+            if rendered is None:
+                return _inconclusive("unsupported_signature", "nothing can call the function")
+            if len(rendered.text) > _MOST_TEXT:
+                return _inconclusive("load_failed", "the function reaches too much of its file")
+            scaffold = _scaffold(plan, rendered)
+            check_time()
+            problem = self._check(sandbox, function, scaffold)
+            if problem is None:
+                return Prepared(
+                    scaffold=scaffold, choices=16, special=tuple(range(24))
+                )
+            said = problem
+            uses = find_uses(rendered.text.replace(HOLE, flattened(function.code, plan.names)))
+            if not repair(plan, rendered, said, uses, code_lines=function.code.count("\n") + 1):
+                break
+        first = said[0] if said else {"code": "", "message": "the compiler was stopped"}
+        return _inconclusive("load_failed", f"error[{first['code']}]: {first['message']}"[:500])
+
+    def _check(self, sandbox: Sandbox, function: SourceFunction, scaffold: Scaffold) -> list[Message] | None:
+        """What the compiler has against the original in its scaffold; None where nothing."""
+        program = Program(
+            text=function.text,
+            qualname=function.qualname,
+            line=function.line,
+            language="rust",
+            code=function.code,
+            files=scaffold.files,
+        )
+        result = self._run(sandbox, [program], [()], coverage=True, state_timeout_s=1.0, check_only=True)
+        load = next((item for item in map(_header, result.records) if item.get("kind") == "load"), None)
+        if load is None:
+            return [{"code": "", "message": f"the compiler was stopped ({result.outcome})", "spans": [], "children": []}]
+        if load.get("loaded") is True:
+            return None
+        return [message for message in load.get("messages") or () if _is_message(message)]
+
+    def execute(
+        self,
+        sandbox: Sandbox,
+        programs: Sequence[Program],
+        states: Sequence[Sequence[InputState]],
+        *,
+        coverage: bool,
+        state_timeout_s: float,
+    ) -> tuple[Execution, ...]:
+        """Compile programs that share one scaffold, and run each on its own input states."""
+        result = self._run(
+            sandbox, programs, states, coverage=coverage, state_timeout_s=state_timeout_s, check_only=False
+        )
+        return tuple(
+            read_execution(result, len(own), program=number) for number, own in enumerate(states)
+        )
+
+    def _run(
+        self,
+        sandbox: Sandbox,
+        programs: Sequence[Program],
+        states: Sequence[Sequence[InputState]],
+        *,
+        coverage: bool,
+        state_timeout_s: float,
+        check_only: bool,
+    ) -> SandboxResult:
+        files = dict(programs[0].files)
+        settings = json.loads(files[_SETTINGS])
+        names = Names(
+            crates=frozenset(settings["crates"]),
+            modules=frozenset(settings["modules"]),
+            own=frozenset(settings["own"]),
+        )
+        sent = []
+        for number, program in enumerate(programs):
+            sent.append(_sent(number, program, files[_SCAFFOLD], settings, names, coverage=coverage))
+        count = sum(len(own) for own in states)
+        payload = {
+            "edition": settings["edition"],
+            "features": settings["features"],
+            "externs": settings["externs"],
+            "programs": sent,
+            "states": [
+                [number, index, state.seed, list(state.choices)]
+                for number, own in enumerate(states)
+                for index, state in enumerate(own)
+            ],
+            "state_timeout_s": state_timeout_s,
+            "check_only": check_only,
+            "messages": check_only,
+        }
+        limits = Limits(
+            wall_s=_COMPILE_S + len(programs) + count * (state_timeout_s + 0.1),
+            memory_mib=1024,
+            processes=64,
+            files_mib=64,
+            output_bytes=RECORD_BYTES + count * 256 * 1024,
+        )
+        return sandbox.run(
+            SandboxTask(
+                program=_PROGRAM, payload=json.dumps(payload).encode("ascii"), limits=limits, language="rust"
+            )
+        )
+
+    def renamed(self, function: SourceFunction) -> str | None:
+        """The original with its local names changed, from signature to end."""
+        return None
+
+    def stand_ins(
+        self, function: SourceFunction, scaffold: Scaffold, expected: Sequence[OutputState]
+    ) -> tuple[StandIn, ...]:
+        """Stubs that no harness may take for the original."""
+        return ()
+
+    def mutants(self, function: SourceFunction, *, limit: int) -> tuple[StandIn, ...]:
+        """Small mutants of the original that may compile."""
+        return ()
+
+
+def _inconclusive(reason: InconclusiveReason, detail: str) -> Inconclusive:
+    return Inconclusive(reason=reason, detail=detail)
+
+
+def _scaffold(plan: Plan, rendered: Rendered) -> Scaffold:
+    words = plan.words() | {word for line in rendered.text.split("\n") if line.startswith("use ") for word in line[4:].split("::")}
+    settings = {
+        "edition": plan.edition,
+        "features": features_of(plan.function.text),
+        "crates": sorted(plan.names.crates),
+        "modules": sorted(plan.names.modules),
+        "own": sorted(plan.names.own),
+        "externs": sorted(name for name in plan.names.crates if name in words),
+        "hole": rendered.hole,
+        "driver": rendered.driver,
+    }
+    return Scaffold(
+        mocks=tuple(sorted({*plan.functions, *plan.methods, *plan.types, *plan.constants})),
+        files=((_SCAFFOLD, rendered.text), (_SETTINGS, json.dumps(settings, sort_keys=True))),
+    )
+
+
+def _sent(
+    number: int, program: Program, scaffold: str, settings: Mapping[str, Any], names: Names, *, coverage: bool
+) -> dict[str, Any]:
+    """A program as the runner gets it."""
+    code = program.code
+    lines = executable_lines(code)
+    if coverage:
+        code = with_probes(code)
+    code = flattened(without_attributes(code, derives=frozenset()), names)
+    last = settings["hole"] + code.count("\n")
+    return {
+        "number": number,
+        "text": scaffold.replace(HOLE, code, 1),
+        "first": settings["hole"],
+        "last": last,
+        "driver": settings["driver"] + code.count("\n"),
+        "executable_lines": list(lines),
+    }
+
+
+def _header(record: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(record.partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _is_message(value: object, depth: int = 0) -> bool:
+    """Whether something has the shape of a message: what comes out of a sandbox is checked by hand."""
+    if not isinstance(value, dict) or not isinstance(value.get("code"), str):
+        return False
+    if not isinstance(value.get("message"), str):
+        return False
+    spans, children = value.get("spans"), value.get("children")
+    if not isinstance(spans, list) or not isinstance(children, list):
+        return False
+    for span in spans:
+        if not isinstance(span, dict) or type(span.get("line_start")) is not int:
+            return False
+        if not all(isinstance(span.get(name), str) for name in ("label", "text", "file_name")):
+            return False
+        if not isinstance(span.get("is_primary"), bool):
+            return False
+    return depth > 1 or all(_is_message(child, depth + 1) for child in children)

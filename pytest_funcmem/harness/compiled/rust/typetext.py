@@ -1,0 +1,132 @@
+"""Types as the compiler writes them in messages: read, and solved for those that stand in."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_funcmem.harness.compiled.rust.plan import Plan
+from pytest_funcmem.harness.compiled.rust.signature import split_types
+
+__all__ = ["is_open", "normal", "settle", "unify"]
+
+_HEAD = re.compile(r"(?:[A-Za-z_]\w*::)+(?=[A-Za-z_])")
+STANDARD_PATHS = {
+    **dict.fromkeys(
+        ("HashMap", "HashSet", "BTreeMap", "BTreeSet", "VecDeque", "BinaryHeap", "LinkedList"), "std::collections"
+    ),
+    **dict.fromkeys(("Path", "PathBuf"), "std::path"),
+    **dict.fromkeys(("OsStr", "OsString", "CStr", "CString"), "std::ffi"),
+    **dict.fromkeys(("Rc",), "std::rc"),
+    **dict.fromkeys(("Arc", "Mutex", "RwLock"), "std::sync"),
+    **dict.fromkeys(("Duration", "Instant", "SystemTime"), "std::time"),
+    **dict.fromkeys(("Cell", "RefCell"), "std::cell"),
+    **dict.fromkeys(("Cow",), "std::borrow"),
+    **dict.fromkeys(("Range", "RangeInclusive", "RangeFrom", "RangeTo", "Deref", "Index"), "std::ops"),
+    **dict.fromkeys(("Ordering",), "std::cmp"),
+    **dict.fromkeys(("PhantomData",), "std::marker"),
+    **dict.fromkeys(("File",), "std::fs"),
+    **dict.fromkeys(("Chars", "CharIndices", "Split", "Lines"), "std::str"),
+    **dict.fromkeys(("Peekable",), "std::iter"),
+    **dict.fromkeys(("IntoIter",), "std::vec"),
+    **dict.fromkeys(("Iter",), "std::slice"),
+    **dict.fromkeys(("ParseIntError", "ParseFloatError", "NonZeroUsize", "NonZeroU32"), "std::num"),
+    **dict.fromkeys(("Utf8Error",), "std::str"),
+    **dict.fromkeys(("FromUtf8Error",), "std::string"),
+    **dict.fromkeys(("IpAddr", "Ipv4Addr", "Ipv6Addr", "SocketAddr"), "std::net"),
+}
+"""Where the types of the standard library are that messages name without a path."""
+
+
+def normal(plan: Plan, text: str) -> str | None:
+    """A type of a message as source; None where it cannot be written."""
+    text = re.sub(r"\bp\d+::", "", text.strip())
+    text = text.replace("{integer}", "i64").replace("{float}", "f64")
+    if text == "integer":
+        text = "i64"
+    if text in ("floating-point number", "float"):
+        text = "f64"
+    if re.search(r"[{}@]|\bimpl\b|\.\.\.|…|closure|\bfn item\b|^type parameter|\bdyn\b", text):
+        return None
+    text = re.sub(r"'_\b|'\w+", "'static", text)
+    text = re.sub(r"&(?!\s*'static)", "&'static ", text).replace("&'static  ", "&'static ")
+    text = re.sub(r"<'static>", "<'static>", text)
+    if text == "str":
+        return None
+
+    def with_path(match: re.Match[str]) -> str:
+        word = match.group()
+        start = match.start()
+        if word in STANDARD_PATHS and text[max(0, start - 2) : start] != "::" and word not in plan.names.own:
+            return f"{STANDARD_PATHS[word]}::{word}"
+        return word
+
+    return re.sub(r"[A-Za-z_]\w*", with_path, text)
+
+
+def is_open(plan: Plan, text: str) -> bool:
+    """Whether a text names a type that stands in and may still turn out to be another."""
+    kind = plan.types.get(text)
+    if kind is None or kind.fields or kind.variants or kind.functions or kind.constants or kind.parameters:
+        return False
+    return kind.alias is None or kind.is_weak
+
+
+def settle(plan: Plan, name: str, text: str, *, weak: bool = False) -> bool:
+    """Say what a type that stands in is."""
+    kind = plan.types[name]
+    while "_" in re.findall(r"\b_\b", text):
+        text = re.sub(r"\b_\b", plan.fresh(name), text, count=1)
+    if re.search(rf"\b{re.escape(name)}\b", text) or text in kind.tried or _circles(plan, name, text):
+        return False
+    kind.tried.add(text)
+    kind.alias, kind.is_weak = text, weak
+    return True
+
+
+def _circles(plan: Plan, name: str, text: str) -> bool:
+    """Whether an alias would lead back to itself."""
+    seen: set[str] = set()
+    stack = re.findall(r"[A-Za-z_]\w*", text)
+    while stack:
+        word = stack.pop()
+        if word == name:
+            return True
+        kind = plan.types.get(word)
+        if kind is not None and word not in seen:
+            seen.add(word)
+            parts = [kind.alias or "", *kind.fields.values()]
+            stack.extend(found for part in parts for found in re.findall(r"[A-Za-z_]\w*", part))
+    return False
+
+
+def unify(plan: Plan, left: str, right: str, *, weak: bool = False) -> bool:
+    """Make two types one; whether something became known by it."""
+    left, right = left.strip(), right.strip()
+    if left == right or "_" in (left, right):
+        return False
+    for one, other in ((left, right), (right, left)):
+        if is_open(plan, one) and not (is_open(plan, other) and plan.types[one].alias is not None):
+            text = normal(plan, other)
+            if text is None or text == one:
+                continue
+            is_guess = weak or other in ("integer", "{integer}", "float", "{float}", "floating-point number")
+            if settle(plan, one, text, weak=is_guess):
+                return True
+    reference = re.compile(r"&\s*(?:'\w+\s+)?(?:mut\s+)?")
+    a, b = reference.match(left), reference.match(right)
+    if a and b:
+        return unify(plan, left[a.end() :], right[b.end() :], weak=weak)
+    if left.startswith("(") and right.startswith("("):
+        pairs = (split_types(left[1:-1]), split_types(right[1:-1]))
+    elif left.startswith("[") and right.startswith("["):
+        pairs = ([left[1:-1].partition(";")[0]], [right[1:-1].partition(";")[0]])
+    else:
+        one_match, other_match = re.match(r"([\w:]+)<(.*)>\Z", left), re.match(r"([\w:]+)<(.*)>\Z", right)
+        if not one_match or not other_match:
+            return False
+        if _HEAD.sub("", one_match[1]) != _HEAD.sub("", other_match[1]):
+            return False
+        pairs = (split_types(one_match[2]), split_types(other_match[2]))
+    if len(pairs[0]) != len(pairs[1]):
+        return False
+    return any([unify(plan, x, y, weak=weak) for x, y in zip(*pairs, strict=True)])

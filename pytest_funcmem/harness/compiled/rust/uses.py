@@ -1,0 +1,178 @@
+"""How a text uses names: with how many arguments, as which kind of path, with which fields."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from pytest_funcmem.languages.trees import SyntaxTree, inner_nodes
+
+__all__ = ["Call", "Uses", "find_uses"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call of a function or method.
+
+    Attributes:
+        arity: Number of arguments.
+        closures: Arguments that are closures, with their number of parameters.
+        is_statement: Whether nothing is done with the result.
+        line: Line of the name.
+    """
+
+    arity: int
+    closures: tuple[tuple[int, int], ...]
+    is_statement: bool
+    line: int
+
+
+@dataclass
+class Uses:
+    """All uses in a text, by name.
+
+    Attributes:
+        calls: Calls of plain functions.
+        methods: Calls of methods.
+        paths: For ``A::b``: by A, then b, the calls of it (None where it is not called).
+        fields_of: For ``A { x }`` or ``A::B { x }``: names of fields, by path.
+        tuples_of: For patterns ``A(x)`` or ``A::B(x)``: numbers of parts, by path.
+        generics: For types: numbers of lifetimes and of types that are given.
+        macros: Macro calls: whether each stands where a statement does.
+    """
+
+    calls: dict[str, list[Call]] = field(default_factory=lambda: defaultdict(list))
+    methods: dict[str, list[Call]] = field(default_factory=lambda: defaultdict(list))
+    paths: dict[str, dict[str, list[Call | None]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
+    fields_of: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    tuples_of: dict[str, int] = field(default_factory=dict)
+    generics: dict[str, tuple[int, int]] = field(default_factory=dict)
+    macros: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+
+
+def find_uses(text: str) -> Uses:
+    """Read a text."""
+    tree = SyntaxTree("rust", text)
+    uses = Uses()
+    for node in inner_nodes(tree.root):
+        match node.type:
+            case "call_expression":
+                _call(tree, node, uses)
+            case "scoped_identifier" | "scoped_type_identifier":
+                _path(tree, node, uses)
+            case "generic_type":
+                _generic(tree, node, uses)
+            case "struct_expression":
+                name = node.child_by_field_name("name")
+                body = node.child_by_field_name("body")
+                if name is not None and body is not None:
+                    fields = uses.fields_of[_bare(tree, name)]
+                    for part in body.children:
+                        if part.type == "field_initializer":
+                            inner = part.child_by_field_name("field") or part.children[0]
+                            fields.append(tree.source(inner))
+                        elif part.type == "shorthand_field_initializer":
+                            fields.append(tree.source(part.children[-1]))
+            case "struct_pattern":
+                kind = node.child_by_field_name("type")
+                if kind is not None:
+                    fields = uses.fields_of[_bare(tree, kind)]
+                    for part in node.children:
+                        if part.type == "field_pattern":
+                            inner = part.child_by_field_name("name")
+                            if inner is not None:
+                                fields.append(tree.source(inner))
+            case "tuple_struct_pattern":
+                kind = node.child_by_field_name("type")
+                if kind is not None:
+                    parts = [c for c in node.children if c.is_named or tree.source(c) == "_"]
+                    count = sum(1 for c in parts if c.id != kind.id and "comment" not in c.type)
+                    path = _bare(tree, kind)
+                    uses.tuples_of[path] = max(count, uses.tuples_of.get(path, 0))
+            case "macro_invocation":
+                name = node.child_by_field_name("macro")
+                if name is not None:
+                    uses.macros[tree.source(name)].append(_is_statement(node))
+    return uses
+
+
+def _bare(tree: SyntaxTree, node: Node) -> str:
+    """A path without type arguments."""
+    if node.type == "generic_type":
+        inner = node.child_by_field_name("type")
+        return _bare(tree, inner) if inner is not None else ""
+    if node.type in ("scoped_identifier", "scoped_type_identifier"):
+        path, name = node.child_by_field_name("path"), node.child_by_field_name("name")
+        left = _bare(tree, path) if path is not None else ""
+        return f"{left}::{tree.source(name)}" if name is not None else left
+    return tree.source(node)
+
+
+def _made_call(tree: SyntaxTree, node: Node, name: Node) -> Call:
+    listed = node.child_by_field_name("arguments")
+    arguments = [c for c in listed.children if c.is_named and "comment" not in c.type] if listed is not None else []
+    closures = []
+    for place, argument in enumerate(arguments):
+        if argument.type == "closure_expression":
+            parameters = argument.child_by_field_name("parameters")
+            count = sum(1 for c in parameters.children if c.is_named or tree.source(c) == "_") if parameters else 0
+            closures.append((place, count))
+    return Call(
+        arity=len(arguments),
+        closures=tuple(closures),
+        is_statement=_is_statement(node),
+        line=name.start_point[0] + 1,
+    )
+
+
+def _is_statement(node: Node) -> bool:
+    parent = node.parent
+    if parent is None or parent.type != "expression_statement":
+        return False
+    return parent.children[-1].type == ";"
+
+
+def _call(tree: SyntaxTree, node: Node, uses: Uses) -> None:
+    called = node.child_by_field_name("function")
+    if called is not None and called.type == "generic_function":
+        called = called.child_by_field_name("function")
+    if called is None:
+        return
+    if called.type == "identifier":
+        uses.calls[tree.source(called)].append(_made_call(tree, node, called))
+    elif called.type == "field_expression":
+        name = called.child_by_field_name("field")
+        if name is not None and name.type == "field_identifier":
+            uses.methods[tree.source(name)].append(_made_call(tree, node, name))
+
+
+def _path(tree: SyntaxTree, node: Node, uses: Uses) -> None:
+    path, name = node.child_by_field_name("path"), node.child_by_field_name("name")
+    if path is None or name is None:
+        return
+    left = _bare(tree, path)
+    parent = node.parent
+    if parent is not None and parent.type == "generic_function":
+        node, parent = parent, parent.parent
+    called = None
+    if parent is not None and parent.type == "call_expression":
+        function = parent.child_by_field_name("function")
+        if function is not None and function.id == node.id:
+            called = _made_call(tree, parent, name)
+    uses.paths[left][tree.source(name)].append(called)
+
+
+def _generic(tree: SyntaxTree, node: Node, uses: Uses) -> None:
+    kind, listed = node.child_by_field_name("type"), node.child_by_field_name("type_arguments")
+    if kind is None or listed is None:
+        return
+    given = [c for c in listed.children if c.is_named and "comment" not in c.type]
+    lifetimes = sum(1 for c in given if c.type == "lifetime")
+    types = sum(1 for c in given if c.type not in ("lifetime", "type_binding"))
+    name = tree.source(kind)
+    before = uses.generics.get(name, (0, 0))
+    uses.generics[name] = (max(before[0], lifetimes), max(before[1], types))

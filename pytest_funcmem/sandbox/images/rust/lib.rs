@@ -1,0 +1,63 @@
+//! The runtime of Rust harnesses: makes values from choices, encodes what a run did, and runs every input
+//! state in a process of its own. Linked with each program; knows nothing of any one function.
+#![feature(specialization)]
+#![allow(incomplete_features)]
+
+mod dump;
+mod encoding;
+mod make;
+mod make_std;
+mod run;
+mod serve;
+mod system;
+mod world;
+
+pub use dump::{drained, Dump};
+pub use encoding::Encoding;
+pub use make::{make_bytes, make_string, Make};
+pub use run::{blocked, formatted, Run};
+pub use serve::{serve, Program};
+pub use world::{answer, hit, made_default, is_deep, opaque_id, unmakeable, unreached, Pools, Source, NO_POOLS};
+
+/// What every type that stands in can do: it is as its encoding is.
+#[macro_export]
+macro_rules! stand_in_type {
+    ([$($parameter:tt)*] $kind:ty) => {
+        impl<$($parameter)*> std::fmt::Debug for $kind {
+            fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+                out.write_str(&$crate::Dump::encoded(self).source())
+            }
+        }
+        impl<$($parameter)*> std::fmt::Display for $kind {
+            fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+                out.write_str(&$crate::Dump::encoded(self).source())
+            }
+        }
+        impl<$($parameter)*> PartialEq for $kind {
+            fn eq(&self, other: &Self) -> bool {
+                $crate::Dump::encoded(self).json() == $crate::Dump::encoded(other).json()
+            }
+        }
+        impl<$($parameter)*> Eq for $kind {}
+        impl<$($parameter)*> PartialOrd for $kind {
+            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+        impl<$($parameter)*> Ord for $kind {
+            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+                $crate::Dump::encoded(self).json().cmp(&$crate::Dump::encoded(other).json())
+            }
+        }
+        impl<$($parameter)*> std::hash::Hash for $kind {
+            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+                $crate::Dump::encoded(self).json().hash(state)
+            }
+        }
+        impl<$($parameter)*> Default for $kind {
+            fn default() -> Self {
+                $crate::made_default::<Self>()
+            }
+        }
+    };
+}

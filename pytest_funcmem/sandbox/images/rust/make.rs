@@ -1,0 +1,224 @@
+//! Makes values of built-in types and of what holds other values, from choices.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::collections::*;
+use std::hash::{BuildHasher, Hash};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, RwLock};
+
+use crate::world::{unmakeable, Source};
+
+/// How a value of a type is made.
+pub trait Make: Sized {
+    fn make(source: &mut Source) -> Self;
+    fn make_vec(source: &mut Source) -> Vec<Self>;
+}
+
+impl<T> Make for T {
+    default fn make(source: &mut Source) -> T {
+        T::make_otherwise(source)
+    }
+
+    default fn make_vec(source: &mut Source) -> Vec<T> {
+        several(source)
+    }
+}
+
+fn several<T>(source: &mut Source) -> Vec<T> {
+    let length = source.length();
+    source.deeper(|source| (0..length).map(|_| T::make(source)).collect())
+}
+
+trait MakeOtherwise: Sized {
+    fn make_otherwise(source: &mut Source) -> Self;
+}
+
+impl<T> MakeOtherwise for T {
+    default fn make_otherwise(_source: &mut Source) -> T {
+        unmakeable(std::any::type_name::<T>())
+    }
+}
+
+impl<T: Default> MakeOtherwise for T {
+    fn make_otherwise(_source: &mut Source) -> T {
+        T::default()
+    }
+}
+
+pub fn make_string(source: &mut Source) -> String {
+    source.text()
+}
+
+/// Bytes: a text's, or numbers.
+pub fn make_bytes(source: &mut Source) -> Vec<u8> {
+    if source.below(3) < 2 {
+        return source.text().into_bytes();
+    }
+    let length = source.length();
+    (0..length).map(|_| source.int() as u8).collect()
+}
+
+macro_rules! made {
+    ($($kind:ty => |$source:ident| $made:expr;)*) => {$(
+        impl Make for $kind {
+            fn make($source: &mut Source) -> $kind { $made }
+        }
+    )*};
+}
+pub(crate) use made;
+
+made! {
+    i8 => |source| source.int() as i8;
+    i16 => |source| source.int() as i16;
+    i32 => |source| source.int() as i32;
+    i64 => |source| source.int() as i64;
+    i128 => |source| source.int();
+    isize => |source| source.int() as isize;
+    u16 => |source| source.int() as u16;
+    u32 => |source| source.int() as u32;
+    u64 => |source| source.int() as u64;
+    u128 => |source| source.int() as u128;
+    usize => |source| source.int() as usize;
+    bool => |source| source.below(2) == 1;
+    f32 => |source| source.float() as f32;
+    f64 => |source| source.float();
+    char => |source| source.character();
+    String => |source| source.text();
+    () => |_source| ();
+}
+
+impl Make for u8 {
+    fn make(source: &mut Source) -> u8 {
+        source.int() as u8
+    }
+
+    fn make_vec(source: &mut Source) -> Vec<u8> {
+        make_bytes(source)
+    }
+}
+
+/// References live for ever: a state's process ends soon.
+fn kept<'a, T: ?Sized>(value: Box<T>) -> &'a mut T {
+    unsafe { &mut *Box::into_raw(value) }
+}
+
+macro_rules! of_parts {
+    ($([$($parameter:tt)*] $kind:ty => |$source:ident| $made:expr;)*) => {$(
+        impl<$($parameter)*> Make for $kind {
+            fn make($source: &mut Source) -> $kind { $made }
+        }
+    )*};
+}
+pub(crate) use of_parts;
+
+of_parts! {
+    ['a, T] &'a T => |source| kept(Box::new(T::make(source)));
+    ['a, T] &'a mut T => |source| kept(Box::new(T::make(source)));
+    ['a] &'a str => |source| kept(source.text().into_boxed_str());
+    ['a] &'a mut str => |source| kept(source.text().into_boxed_str());
+    ['a, T] &'a [T] => |source| kept(T::make_vec(source).into_boxed_slice());
+    ['a, T] &'a mut [T] => |source| kept(T::make_vec(source).into_boxed_slice());
+    [T] Vec<T> => |source| T::make_vec(source);
+    [T] VecDeque<T> => |source| T::make_vec(source).into();
+    [T] LinkedList<T> => |source| T::make_vec(source).into_iter().collect();
+    [T] Box<T> => |source| Box::new(source.deeper(T::make));
+    [] Box<str> => |source| source.text().into_boxed_str();
+    [T] Box<[T]> => |source| T::make_vec(source).into_boxed_slice();
+    [T] Rc<T> => |source| Rc::new(source.deeper(T::make));
+    [] Rc<str> => |source| source.text().into();
+    [T] Rc<[T]> => |source| T::make_vec(source).into();
+    [T] Arc<T> => |source| Arc::new(source.deeper(T::make));
+    [] Arc<str> => |source| source.text().into();
+    [T] Arc<[T]> => |source| T::make_vec(source).into();
+    [T] Cell<T> => |source| Cell::new(T::make(source));
+    [T] RefCell<T> => |source| RefCell::new(T::make(source));
+    [T] Mutex<T> => |source| Mutex::new(T::make(source));
+    [T] RwLock<T> => |source| RwLock::new(T::make(source));
+    [T: Ord] BinaryHeap<T> => |source| T::make_vec(source).into();
+    [T: Ord] BTreeSet<T> => |source| T::make_vec(source).into_iter().collect();
+    [T: Eq + Hash, S: BuildHasher + Default] HashSet<T, S> => |source| T::make_vec(source).into_iter().collect();
+    [K: Ord, V] BTreeMap<K, V> => |source| pairs(source).into_iter().collect();
+    [K: Eq + Hash, V, S: BuildHasher + Default] HashMap<K, V, S> => |source| pairs(source).into_iter().collect();
+    ['a] Cow<'a, str> => |source| Cow::Owned(source.text());
+    ['a, T: Clone] Cow<'a, [T]> => |source| Cow::Owned(T::make_vec(source));
+    [T: ?Sized] std::marker::PhantomData<T> => |_source| std::marker::PhantomData;
+    [T, const N: usize] [T; N] => |source| source.deeper(|source| std::array::from_fn(|_| T::make(source)));
+    [T] std::cmp::Reverse<T> => |source| std::cmp::Reverse(T::make(source));
+    [T] std::num::Wrapping<T> => |source| std::num::Wrapping(T::make(source));
+    [T] std::ops::RangeInclusive<T> => |source| T::make(source)..=T::make(source);
+    [T] std::ops::RangeFrom<T> => |source| T::make(source)..;
+    [T] std::ops::RangeTo<T> => |source| ..T::make(source);
+    [T] std::vec::IntoIter<T> => |source| T::make_vec(source).into_iter();
+    ['a, T] std::slice::Iter<'a, T> => |source| (*kept::<[T]>(T::make_vec(source).into_boxed_slice())).iter();
+    ['a] std::str::Chars<'a> => |source| (*kept::<str>(source.text().into_boxed_str())).chars();
+    ['a] std::str::CharIndices<'a> => |source| (*kept::<str>(source.text().into_boxed_str())).char_indices();
+    ['a] std::str::Bytes<'a> => |source| (*kept::<str>(source.text().into_boxed_str())).bytes();
+    ['a] std::str::Lines<'a> => |source| (*kept::<str>(source.text().into_boxed_str())).lines();
+    ['a] std::str::SplitWhitespace<'a> =>
+        |source| (*kept::<str>(source.text().into_boxed_str())).split_whitespace();
+    [I: Iterator] std::iter::Peekable<I> => |source| I::make(source).peekable();
+    [I: Iterator] std::iter::Enumerate<I> => |source| I::make(source).enumerate();
+    [I: Iterator] std::iter::Skip<I> => |source| I::make(source).skip(0);
+    [I: Iterator] std::iter::Fuse<I> => |source| I::make(source).fuse();
+    [I: DoubleEndedIterator] std::iter::Rev<I> => |source| I::make(source).rev();
+    ['a, T: 'a + Clone, I: Iterator<Item = &'a T>] std::iter::Cloned<I> => |source| I::make(source).cloned();
+    ['a, T: 'a + Copy, I: Iterator<Item = &'a T>] std::iter::Copied<I> => |source| I::make(source).copied();
+    [I: Clone + Iterator] std::iter::Cycle<I> => |source| I::make(source).cycle();
+}
+
+fn pairs<K, V>(source: &mut Source) -> Vec<(K, V)> {
+    let length = source.length();
+    source.deeper(|source| (0..length).map(|_| (K::make(source), V::make(source))).collect())
+}
+
+impl<T> Make for std::ops::Range<T> {
+    default fn make(source: &mut Source) -> std::ops::Range<T> {
+        T::make(source)..T::make(source)
+    }
+}
+
+impl Make for std::ops::Range<usize> {
+    fn make(source: &mut Source) -> std::ops::Range<usize> {
+        let start = source.below(6) as usize;
+        start..start.saturating_add(source.length()).saturating_sub(source.below(16).saturating_sub(14) as usize)
+    }
+}
+
+impl<T> Make for Option<T> {
+    fn make(source: &mut Source) -> Option<T> {
+        let choice = source.below(4);
+        if choice == 1 || crate::world::is_deep(source) {
+            return None;
+        }
+        Some(source.deeper(T::make))
+    }
+}
+
+impl<T, E> Make for Result<T, E> {
+    fn make(source: &mut Source) -> Result<T, E> {
+        if source.below(4) == 1 {
+            return Err(E::make(source));
+        }
+        Ok(T::make(source))
+    }
+}
+
+macro_rules! tuples {
+    ($(($($name:ident),+);)*) => {$(
+        impl<$($name),+> Make for ($($name,)+) {
+            fn make(source: &mut Source) -> Self { ($($name::make(source),)+) }
+        }
+    )*};
+}
+
+tuples! {
+    (A);
+    (A, B);
+    (A, B, C);
+    (A, B, C, D);
+    (A, B, C, D, E);
+    (A, B, C, D, E, F);
+    (A, B, C, D, E, F, G);
+    (A, B, C, D, E, F, G, H);
+}

@@ -1,0 +1,131 @@
+//! Makes values of the standard library's own types, and functions that answer for themselves.
+
+use std::error::Error;
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::*;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::*;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::dump::Dump;
+use crate::make::{made, of_parts, Make};
+use crate::world::{answer, Source};
+
+fn path(source: &mut Source) -> PathBuf {
+    const PATHS: [&str; 7] = ["a.txt", "src/main.rs", "/usr/lib", "", "dir", "..", "/"];
+    let choice = source.next() as usize;
+    if choice < PATHS.len() { PATHS[choice].into() } else { source.text().replace('\0', "").into() }
+}
+
+const KINDS: [io::ErrorKind; 6] = [
+    io::ErrorKind::NotFound,
+    io::ErrorKind::Interrupted,
+    io::ErrorKind::UnexpectedEof,
+    io::ErrorKind::InvalidData,
+    io::ErrorKind::PermissionDenied,
+    io::ErrorKind::Other,
+];
+
+made! {
+    PathBuf => |source| path(source);
+    OsString => |source| source.text().into();
+    CString => |source| CString::new(source.text().replace('\0', "")).unwrap_or_default();
+    Duration => |source| Duration::from_millis(source.int().unsigned_abs() as u64 % 100_000_000);
+    SystemTime => |source| SystemTime::UNIX_EPOCH + Duration::from_secs(source.next() as u64);
+    Instant => |source| Instant::now() + Duration::from_millis(source.next() as u64 % 100_000);
+    Ipv4Addr => |source| [[127, 0, 0, 1], [10, 0, 0, 7], [0, 0, 0, 0], [8, 8, 4, 4]][source.below(4) as usize].into();
+    Ipv6Addr => |source| (source.next() as u128).into();
+    IpAddr => |source| if source.below(3) == 1 { Ipv6Addr::make(source).into() } else { Ipv4Addr::make(source).into() };
+    SocketAddr => |source| SocketAddr::new(IpAddr::make(source), source.int() as u16);
+    std::cmp::Ordering => |source| [std::cmp::Ordering::Less, std::cmp::Ordering::Equal, std::cmp::Ordering::Greater][source.below(3) as usize];
+    io::ErrorKind => |source| KINDS[source.below(6) as usize];
+    io::Error => |source| io::Error::new(KINDS[source.below(6) as usize], "made up");
+    std::fmt::Error => |_source| std::fmt::Error;
+    ParseIntError => |source| ["", "x", "99999999999"][source.below(3) as usize].parse::<i32>().unwrap_err();
+    ParseFloatError => |source| ["", "x"][source.below(2) as usize].parse::<f64>().unwrap_err();
+    std::str::ParseBoolError => |_source| "x".parse::<bool>().unwrap_err();
+    std::char::ParseCharError => |_source| "xy".parse::<char>().unwrap_err();
+    std::str::Utf8Error => |source| std::str::from_utf8(if source.below(2) == 0 { &[97, 255] } else { &[0xe2, 0x82] }).unwrap_err();
+    std::string::FromUtf8Error => |_source| String::from_utf8(vec![97, 255]).unwrap_err();
+    NonZeroU8 => |source| NonZeroU8::new(source.int() as u8).unwrap_or(NonZeroU8::MIN);
+    NonZeroU16 => |source| NonZeroU16::new(source.int() as u16).unwrap_or(NonZeroU16::MIN);
+    NonZeroU32 => |source| NonZeroU32::new(source.int() as u32).unwrap_or(NonZeroU32::MIN);
+    NonZeroU64 => |source| NonZeroU64::new(source.int() as u64).unwrap_or(NonZeroU64::MIN);
+    NonZeroUsize => |source| NonZeroUsize::new(source.int() as usize).unwrap_or(NonZeroUsize::MIN);
+    NonZeroI32 => |source| NonZeroI32::new(source.int() as i32).unwrap_or(NonZeroI32::MIN);
+    AtomicBool => |source| AtomicBool::new(bool::make(source));
+    AtomicU8 => |source| AtomicU8::new(u8::make(source));
+    AtomicU32 => |source| AtomicU32::new(u32::make(source));
+    AtomicU64 => |source| AtomicU64::new(u64::make(source));
+    AtomicUsize => |source| AtomicUsize::new(usize::make(source));
+    AtomicI32 => |source| AtomicI32::new(i32::make(source));
+    AtomicI64 => |source| AtomicI64::new(i64::make(source));
+    Box<dyn Error> => |source| source.text().into();
+    Box<dyn Error + Send + Sync> => |source| source.text().into();
+    io::Sink => |_source| io::sink();
+    io::Empty => |_source| io::empty();
+    Box<dyn io::Read> => |source| Box::new(io::Cursor::new(Vec::<u8>::make(source)));
+    Box<dyn io::BufRead> => |source| Box::new(io::Cursor::new(Vec::<u8>::make(source)));
+}
+
+of_parts! {
+    ['a] &'a Path => |source| Box::leak(path(source).into_boxed_path());
+    ['a] &'a OsStr => |source| Box::leak(OsString::make(source).into_boxed_os_str());
+    ['a] &'a std::ffi::CStr => |source| Box::leak(CString::make(source).into_boxed_c_str());
+    ['a] &'a (dyn Error + 'static) => |source| Box::leak(Box::<dyn Error>::make(source));
+    ['a] &'a mut dyn std::fmt::Write => |_source| Box::leak(Box::new(String::new()));
+    ['a] &'a mut dyn io::Read => |source| Box::leak(Box::new(io::Cursor::new(Vec::<u8>::make(source))));
+    ['a] &'a mut dyn io::BufRead => |source| Box::leak(Box::new(io::Cursor::new(Vec::<u8>::make(source))));
+    ['a] &'a mut dyn io::Write => |_source| Box::leak(Box::new(Vec::<u8>::new()));
+    [T] io::Cursor<T> => |source| io::Cursor::new(T::make(source));
+    [R: io::Read] io::BufReader<R> => |source| io::BufReader::new(R::make(source));
+    [W: io::Write] io::BufWriter<W> => |source| io::BufWriter::new(W::make(source));
+    [R: io::Read] io::Take<R> => |source| { let limit = source.below(64) as u64; io::Read::take(R::make(source), limit) };
+}
+
+macro_rules! functions {
+    ($(($($name:ident $value:ident),*);)*) => {$(
+        impl<R: 'static $(, $name: 'static)*> Make for Box<dyn Fn($($name),*) -> R> {
+            fn make(_source: &mut Source) -> Self {
+                Box::new(|$($value: $name),*| answer("function", vec![$($value.encoded()),*]))
+            }
+        }
+        impl<R: 'static $(, $name: 'static)*> Make for Box<dyn Fn($($name),*) -> R + Send + Sync> {
+            fn make(_source: &mut Source) -> Self {
+                Box::new(|$($value: $name),*| answer("function", vec![$($value.encoded()),*]))
+            }
+        }
+        impl<R: 'static $(, $name: 'static)*> Make for Box<dyn FnMut($($name),*) -> R> {
+            fn make(_source: &mut Source) -> Self {
+                Box::new(|$($value: $name),*| answer("function", vec![$($value.encoded()),*]))
+            }
+        }
+        impl<'f, R: 'static $(, $name: 'static)*> Make for &'f dyn Fn($($name),*) -> R {
+            fn make(_source: &mut Source) -> Self {
+                &|$($value: $name),*| answer("function", vec![$($value.encoded()),*])
+            }
+        }
+        impl<'f, R: 'static $(, $name: 'static)*> Make for &'f mut dyn FnMut($($name),*) -> R {
+            fn make(_source: &mut Source) -> Self {
+                Box::leak(Box::new(|$($value: $name),*| answer("function", vec![$($value.encoded()),*])))
+            }
+        }
+        impl<R: 'static $(, $name: 'static)*> Make for fn($($name),*) -> R {
+            fn make(_source: &mut Source) -> Self {
+                fn stand_in<R $(, $name)*>($($value: $name),*) -> R {
+                    answer("function", vec![$($value.encoded()),*])
+                }
+                stand_in::<R $(, $name)*>
+            }
+        }
+    )*};
+}
+
+functions! {
+    ();
+    (A a);
+    (A a, B b);
+    (A a, B b, C c);
+}
