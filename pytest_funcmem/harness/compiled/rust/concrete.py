@@ -43,7 +43,9 @@ _BY_ARGUMENT: Mapping[str, str] = MappingProxyType(
     {"str": "String", "[u8]": "Vec<u8>", "Path": "std::path::PathBuf", "OsStr": "std::ffi::OsString"}
 )
 _DEFAULT = "i64"
-_FUNCTION = re.compile(r"(?:for\s*<[^>]*>\s*)?(?:[\w:]*::)?(Fn|FnMut|FnOnce)\s*\((.*?)\)\s*(?:->\s*(.*))?\Z", re.DOTALL)
+_FUNCTION = re.compile(
+    r"(?:for\s*<[^>]*>\s*)?(?:[\w:]*::)?(Fn|FnMut|FnOnce)\s*\((.*?)\)\s*(?:->\s*(.*))?\Z", re.DOTALL
+)
 
 
 def function_bound(bounds: Sequence[str]) -> tuple[str, str] | None:
@@ -60,7 +62,9 @@ def concrete_types(plan: Plan, generics: Sequence[Generic]) -> dict[str, str]:
     found: dict[str, str] = {}
     for generic in generics:
         if generic.kind == "const":
-            found[generic.name] = "true" if generic.type == "bool" else "'a'" if generic.type == "char" else "4"
+            found[generic.name] = (
+                "true" if generic.type == "bool" else "'a'" if generic.type == "char" else "4"
+            )
         elif generic.kind == "type":
             found[generic.name] = plan.concrete.get(generic.name, "")
     for _ in range(2):  # a bound may name another parameter
@@ -115,7 +119,12 @@ def plan_traits(plan: Plan) -> set[str]:
 def own_type(plan: Plan, trait: str, argument: str) -> str:
     """A type of the file that has a trait of the file, or one that is made to have it."""
     for item in plan.file.items:
-        if item.kind == "impl" and item.trait == trait and item.index in plan.taken and item.name in _plain_types(plan):
+        if (
+            item.kind == "impl"
+            and item.trait == trait
+            and item.index in plan.taken
+            and item.name in _plain_types(plan)
+        ):
             return item.name
     plan.traits.setdefault(f"own {trait}", {"argument": argument})
     return f"Made_impl_{trait}"

@@ -32,11 +32,17 @@ def value_impls(plan: Plan, item: Item) -> Iterator[tuple[str, str]]:
     head, kind = _impl_head(plan, item, generics)
     if f"dump {item.name}" not in plan.left_out:
         body = _dump_body(plan, item)
-        yield f"dump {item.name}", f"impl{head[0]} funcmem::Dump for {kind}{head[1]} {{ fn dump(&self, depth: usize) -> funcmem::Encoding {{ {body} }} }}"
+        yield (
+            f"dump {item.name}",
+            f"impl{head[0]} funcmem::Dump for {kind}{head[1]} {{ fn dump(&self, depth: usize) -> funcmem::Encoding {{ {body} }} }}",
+        )
     if f"make {item.name}" not in plan.left_out and item.kind != "union":
         body = _make_body(plan, item)
         if body is not None:
-            yield f"make {item.name}", f"impl{head[0]} funcmem::Make for {kind}{head[1]} {{ fn make(source: &mut funcmem::Source) -> Self {{ {body} }} }}"
+            yield (
+                f"make {item.name}",
+                f"impl{head[0]} funcmem::Make for {kind}{head[1]} {{ fn make(source: &mut funcmem::Source) -> Self {{ {body} }} }}",
+            )
 
 
 def _impl_head(plan: Plan, item: Item, generics: list[Generic]) -> tuple[tuple[str, str], str]:
@@ -50,7 +56,9 @@ def _impl_head(plan: Plan, item: Item, generics: list[Generic]) -> tuple[tuple[s
             bounds = " + ".join(generic.bounds)
             declared.append(f"{generic.name}: {bounds}" if bounds else generic.name)
     where = " ".join(
-        flattened(tree.source(child), plan.names) for child in item.node.children if child.type == "where_clause"
+        flattened(tree.source(child), plan.names)
+        for child in item.node.children
+        if child.type == "where_clause"
     )
     where = re.sub(r"\s+", " ", where)
     opening = f"<{', '.join(declared)}>" if declared else ""
@@ -78,7 +86,11 @@ def _fields(plan: Plan, node: Node | None) -> tuple[str, list[str]]:
                 pending = []
         return "named", names
     skipped = ("attribute_item", "visibility_modifier")
-    count = sum(1 for child in node.children if child.is_named and child.type not in skipped and "comment" not in child.type)
+    count = sum(
+        1
+        for child in node.children
+        if child.is_named and child.type not in skipped and "comment" not in child.type
+    )
     return "tuple", [str(place) for place in range(count)]
 
 
@@ -123,7 +135,9 @@ def _make_body(plan: Plan, item: Item) -> str | None:
         return None
     # Where values are deep already, only variants that hold none of the file's types are made.
     own = {other.name for other, _ in plan.items() if other.kind in ("struct", "enum")}
-    leaves = [place for place, variant in enumerate(variants) if not own & set(re.findall(r"\w+", variant[3]))] or [0]
+    leaves = [
+        place for place, variant in enumerate(variants) if not own & set(re.findall(r"\w+", variant[3]))
+    ] or [0]
     arms = " ".join(
         f"{place} => {_built(f'{item.name}::{name}', shape, names)},"
         for place, (name, shape, names, _) in enumerate(variants[:-1])
@@ -141,7 +155,8 @@ def _dump_body(plan: Plan, item: Item) -> str:
     if item.kind == "struct":
         _, names = _shape(plan, item)
         pairs = ", ".join(
-            f'("{name.removeprefix("r#")}".into(), funcmem::Dump::dump(&self.{name}, depth + 1))' for name in names
+            f'("{name.removeprefix("r#")}".into(), funcmem::Dump::dump(&self.{name}, depth + 1))'
+            for name in names
         )
         return f'{deep}funcmem::Encoding::Object("{item.name}".into(), vec![{pairs}])'
     if item.kind == "union":
@@ -168,24 +183,51 @@ def _dump_body(plan: Plan, item: Item) -> str:
 
 
 def made_trait(plan: Plan, trait: Item, argument: str) -> str:
-    """A type that has a trait of the file: what it must do is made up."""
-    tree = plan.file.tree
+    """A type that has a trait of the file, and those that it asks for: what it must do is made up."""
     name = f"Made_impl_{trait.name}"
+    encoded = f'funcmem::Encoding::Value("{trait.name}".into(), self.id.to_string())'
+    made = f"{name} {{ id: funcmem::opaque_id(source) }}"
+    derives = "Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash"
     lines = [
-        f"#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)] pub struct {name} {{ id: u64 }}",
-        f"impl funcmem::Make for {name} {{ fn make(source: &mut funcmem::Source) -> Self {{ {name} {{ id: funcmem::opaque_id(source) }} }} }}",
-        f'impl funcmem::Dump for {name} {{ fn dump(&self, _: usize) -> funcmem::Encoding {{ funcmem::Encoding::Value("{trait.name}".into(), self.id.to_string()) }} }}',
+        f"#[derive({derives})] pub struct {name} {{ id: u64 }}",
+        f"impl std::fmt::Display for {name} {{ fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result "
+        '{ write!(out, "{}", self.id) } }',
+        f"impl funcmem::Make for {name} {{ fn make(source: &mut funcmem::Source) -> Self {{ {made} }} }}",
+        f"impl funcmem::Dump for {name} {{ fn dump(&self, _: usize) -> funcmem::Encoding {{ {encoded} }} }}",
     ]
+    by_name = {item.name: item for item, _ in plan.items() if item.kind == "trait"}
+    pending, done = [(trait, argument)], {trait.name}
+    while pending:
+        wanted, given = pending.pop()
+        lines.append(_made_impl(plan, wanted, name, given))
+        bounds = wanted.node.child_by_field_name("bounds")
+        for word in re.findall(r"\w+", plan.file.tree.source(bounds)) if bounds is not None else ():
+            if word in by_name and word not in done:
+                done.add(word)
+                pending.append((by_name[word], ""))
+    if not argument and trait.node.child_by_field_name("type_parameters") is None:
+        if re.search(rf"\bdyn\s+{trait.name}\b", plan.function.text):
+            for kind, maker in (
+                (f"Box<dyn {trait.name}>", "Box::new"),
+                (f"&'static mut dyn {trait.name}", "|value| Box::leak(Box::new(value))"),
+                (f"&'static dyn {trait.name}", "|value| &*Box::leak(Box::new(value))"),
+            ):
+                body = f"({maker})({name}::make(source))"
+                lines.append(
+                    f"impl funcmem::Make for {kind} {{ fn make(source: &mut funcmem::Source) -> Self {{ {body} }} }}"
+                )
+    return "\n".join(lines)
+
+
+def _made_impl(plan: Plan, trait: Item, name: str, argument: str) -> str:
+    tree = plan.file.tree
     generics = [generic for generic in generics_of(plan, trait.node) if generic.kind != "lifetime"]
     concrete = concrete_types(plan, generics)
-    given = split_types(argument)
-    for generic, kind in zip(generics, given, strict=False):
+    for generic, kind in zip(generics, split_types(argument), strict=False):
         if "=" not in kind:
             concrete[generic.name] = kind
-    listed = f"<{', '.join(concrete[g.name] for g in generics)}>" if generics else ""
-    lifetimes = [g for g in generics_of(plan, trait.node) if g.kind == "lifetime"]
-    if lifetimes:
-        listed = "<" + ", ".join(["'static"] * len(lifetimes) + [concrete[g.name] for g in generics]) + ">"
+    lifetimes = [generic for generic in generics_of(plan, trait.node) if generic.kind == "lifetime"]
+    listed = ", ".join(["'static"] * len(lifetimes) + [concrete[generic.name] for generic in generics])
     members = []
     for place, member in enumerate(trait.members):
         if f"item {trait.index}.{place}" in plan.left_out:
@@ -194,10 +236,11 @@ def made_trait(plan: Plan, trait: Item, argument: str) -> str:
             equal = re.search(rf"\b{re.escape(member.name)}\s*=\s*([^,>]+)", argument)
             bounds = member.node.child_by_field_name("bounds")
             texts = [flattened(tree.source(bounds), plan.names).lstrip(": ")] if bounds is not None else []
-            members.append(f"type {member.name} = {equal[1].strip() if equal else type_for_bounds(plan, texts, concrete)};")
+            kind = equal[1].strip() if equal else type_for_bounds(plan, texts, concrete)
+            members.append(f"type {member.name} = {kind};")
         elif member.kind == "const" and member.node.child_by_field_name("value") is None:
-            kind = member.node.child_by_field_name("type")
-            text = substituted(tree.source(kind), concrete) if kind is not None else "i64"
+            declared = member.node.child_by_field_name("type")
+            text = substituted(tree.source(declared), concrete) if declared is not None else "i64"
             members.append(f"const {member.name}: {text} = {_constant(text)};")
         elif member.kind == "fn" and member.node.child_by_field_name("body") is None:
             head = flattened(tree.source(member.node), plan.names).rstrip().removesuffix(";")
@@ -205,8 +248,7 @@ def made_trait(plan: Plan, trait: Item, argument: str) -> str:
                 head = re.sub(rf"\b{parameter}\b(?!\s*:)", kind, head)
             signature = read_signature(plan, member.node)
             members.append(f"{_named(head)} {{ {answering(f'{trait.name}.{member.name}', signature)} }}")
-    lines.append(f"impl {trait.name}{listed} for {name} {{ {' '.join(members)} }}")
-    return "\n".join(lines)
+    return f"impl {trait.name}{f'<{listed}>' if listed else ''} for {name} {{ {' '.join(members)} }}"
 
 
 def _named(head: str) -> str:
@@ -214,15 +256,28 @@ def _named(head: str) -> str:
 
 
 def _constant(kind: str) -> str:
-    return {"bool": "true", "&'static str": '"made"', "&str": '"made"', "char": "'m'", "f64": "1.5", "f32": "1.5"}.get(kind, "7")
+    return {
+        "bool": "true",
+        "&'static str": '"made"',
+        "&str": '"made"',
+        "char": "'m'",
+        "f64": "1.5",
+        "f32": "1.5",
+    }.get(kind, "7")
 
 
 def answering(path: str, signature: Signature) -> str:
     """A body that logs the call and makes up its answer."""
     if signature.result == "!":
         return f'funcmem::unreached("{path}")'
-    parts = ["funcmem::Dump::encoded(&self)"] if signature.receiver and signature.receiver.startswith("&") else []
-    parts += [f"funcmem::Dump::encoded(&{p.name})" for p in signature.parameters if p.name.isidentifier() and p.name != "_"]
+    parts = (
+        ["funcmem::Dump::encoded(&self)"] if signature.receiver and signature.receiver.startswith("&") else []
+    )
+    parts += [
+        f"funcmem::Dump::encoded(&{p.name})"
+        for p in signature.parameters
+        if p.name.isidentifier() and p.name != "_"
+    ]
     return f'funcmem::answer("{path}", vec![{", ".join(parts)}])'
 
 
@@ -264,7 +319,9 @@ def driver_text(plan: Plan) -> str | None:
         if signature.is_async:
             called = f"funcmem::blocked({called})"
         lines.append(f"let value = {called};")
-        if _ITERATOR.search(signature.result) and not re.match(r"(?:Option|Result|Vec)\b", signature.result.strip("&")):
+        if _ITERATOR.search(signature.result) and not re.match(
+            r"(?:Option|Result|Vec)\b", signature.result.strip("&")
+        ):
             lines.append("let encoding = funcmem::drained(value);")
         else:
             lines.append("let encoding = funcmem::Dump::encoded(&value);")
@@ -303,11 +360,18 @@ def _receiver(receiver: str, own: str, concrete: dict[str, str]) -> list[str]:
 
 
 def _formatter(parameters: tuple[Parameter, ...]) -> Parameter | None:
-    return next((p for p in parameters if re.match(r"&\s*(?:'\w+\s+)?mut\s+(?:\w+::)*Formatter\b", p.type)), None)
+    return next(
+        (p for p in parameters if re.match(r"&\s*(?:'\w+\s+)?mut\s+(?:\w+::)*Formatter\b", p.type)), None
+    )
 
 
 def _argument(
-    plan: Plan, place: int, parameter: Parameter, signature: Signature, concrete: dict[str, str], helpers: list[str]
+    plan: Plan,
+    place: int,
+    parameter: Parameter,
+    signature: Signature,
+    concrete: dict[str, str],
+    helpers: list[str],
 ) -> tuple[list[str], str]:
     """Lines that make an argument, and the expression that gives it."""
     name = f"a{place}"
@@ -333,7 +397,9 @@ def _argument(
         listed = ", ".join(f"p{i}: {re.sub(r'&.static ', '&', text)}" for i, text in enumerate(parameters))
         parts = ", ".join(f"funcmem::Dump::encoded(&p{i})" for i in range(len(parameters)))
         result = re.sub(r"&'static ", "&'static ", result)
-        helpers.append(f'fn made_{name}({listed}) -> {result} {{ funcmem::answer("{shown}", vec![{parts}]) }}')
+        helpers.append(
+            f'fn made_{name}({listed}) -> {result} {{ funcmem::answer("{shown}", vec![{parts}]) }}'
+        )
         lines = [f'run.show_text("{shown}");']
         if kind.startswith("&"):
             is_mut = re.match(r"&\s*(?:'\w+\s+)?mut\b", kind)

@@ -14,9 +14,7 @@ from pytest_funcmem.languages.rust import RustFrontend
 
 __all__ = ["PRIMITIVES", "Names", "flattened", "without_attributes"]
 
-PRIMITIVES = frozenset(
-    "bool char str u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64".split()
-)
+PRIMITIVES = frozenset("bool char str u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64".split())
 _STANDARD = frozenset({"std", "core", "alloc"})
 _KEPT_DERIVES = frozenset(
     {"Clone", "Copy", "Debug", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash", "Default"}

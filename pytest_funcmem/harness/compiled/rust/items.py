@@ -163,7 +163,9 @@ class RustFile:
             return
         if node.type == "macro_invocation":
             text = tree.source(node)
-            names = re.findall(r"\b(?:ref|struct|enum|union|fn|const|static|type)\s+(?:mut\s+)?([A-Za-z_]\w*)", text)
+            names = re.findall(
+                r"\b(?:ref|struct|enum|union|fn|const|static|type)\s+(?:mut\s+)?([A-Za-z_]\w*)", text
+            )
             self.items.append(
                 Item("call", "", node, attributes, words_of(text), names=tuple(dict.fromkeys(names)))
             )
@@ -176,7 +178,14 @@ class RustFile:
                 return
             members = _members(tree, node) if node.type == "trait_item" else ()
             words = words_of(tree.source(node))
-            item = Item(_KINDS[node.type], tree.source(name).removeprefix("r#"), node, attributes, words, members=members)
+            item = Item(
+                _KINDS[node.type],
+                tree.source(name).removeprefix("r#"),
+                node,
+                attributes,
+                words,
+                members=members,
+            )
         else:
             return
         self.items.append(item)
@@ -225,7 +234,11 @@ def _last_name(tree: SyntaxTree, node: Node | None) -> str:
                 return tree.source(node)
             case _:
                 return next(
-                    (tree.source(part) for part in inner_nodes(node) if part.type in ("type_identifier", "primitive_type")),
+                    (
+                        tree.source(part)
+                        for part in inner_nodes(node)
+                        if part.type in ("type_identifier", "primitive_type")
+                    ),
                     "",
                 )
     return ""

@@ -11,7 +11,17 @@ from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.harness.compiled.rust.flatten import Names
 from pytest_funcmem.harness.compiled.rust.items import Import, Item, Member, RustFile
 
-__all__ = ["CRATES", "Plan", "StandInFunction", "StandInType", "new_plan"]
+__all__ = [
+    "CRATES",
+    "Plan",
+    "StandInFunction",
+    "StandInType",
+    "crate_of",
+    "grow",
+    "new_plan",
+    "shadowing_names",
+    "usable_imports",
+]
 
 CRATES = frozenset(
     """aho_corasick anyhow arrayvec base64 bit_vec bitflags bstr byteorder bytes cfg_if chrono crc32fast
@@ -243,6 +253,23 @@ def _take_impl(plan: Plan, item: Item, names: Iterable[str], words: set[str]) ->
         _take(plan, item)
 
 
+_PRELUDE = frozenset(
+    {"Result", "Option", "Vec", "Box", "String", "Ok", "Err", "Some", "None", "Iterator", "Error"}
+)
+
+
+def shadowing_names(plan: Plan) -> list[str]:
+    """Imported names that are not there, and that would be taken for those of the standard prelude."""
+    words = plan.words()
+    found = []
+    for imported in plan.file.imports:
+        is_there = imported.path[0] in ("std", "core", "alloc") or imported.path[0] in plan.names.crates
+        if imported.name in _PRELUDE and imported.name in words and not is_there:
+            if imported.name not in plan.names.own:
+                found.append(imported.name)
+    return list(dict.fromkeys(found))
+
+
 def usable_imports(plan: Plan) -> list[tuple[Import, str]]:
     """Imports that can be written, each once, with their text."""
     found: dict[str, tuple[Import, str]] = {}
@@ -268,7 +295,9 @@ def usable_imports(plan: Plan) -> list[tuple[Import, str]]:
             # What an own type holds: the variants of an enum.
             while path and path[0] not in taken_names:
                 path.pop(0)
-            if len(path) < 2 or path[0] not in {i.name for i, _ in plan.items() if i.kind == "enum"} | set(plan.types):
+            if len(path) < 2 or path[0] not in {i.name for i, _ in plan.items() if i.kind == "enum"} | set(
+                plan.types
+            ):
                 continue
         text = "::".join(path)
         if imported.name and imported.name != path[-1]:

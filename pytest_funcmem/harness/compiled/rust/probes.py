@@ -52,15 +52,28 @@ def _places(tree: SyntaxTree) -> list[tuple[Node, int, bool]]:
     stack = [body] if body is not None else []
     while stack:
         node = stack.pop()
-        if node.type in ("function_item", "impl_item", "macro_invocation", "const_block") and node is not body:
+        if (
+            node.type in ("function_item", "impl_item", "macro_invocation", "const_block")
+            and node is not body
+        ):
             continue
-        if node.type in ("const_item", "static_item", "struct_item", "enum_item", "trait_item", "macro_definition"):
+        if node.type in (
+            "const_item",
+            "static_item",
+            "struct_item",
+            "enum_item",
+            "trait_item",
+            "macro_definition",
+        ):
             continue
         if node.type == "block" and not _is_constant(node):
             for child in node.children:
                 if child.type in _NOT_STATEMENTS or "comment" in child.type:
                     continue
-                is_item = child.type.endswith(("_item", "_declaration", "_definition")) and child.type != "let_declaration"
+                is_item = (
+                    child.type.endswith(("_item", "_declaration", "_definition"))
+                    and child.type != "let_declaration"
+                )
                 if not is_item:
                     found.append((child, child.start_point[0], False))
         elif node.type == "match_arm":

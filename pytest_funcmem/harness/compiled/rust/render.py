@@ -84,7 +84,10 @@ def render(plan: Plan, *, derives: frozenset[str] = frozenset()) -> Rendered | N
     for name, function in plan.methods.items():
         out.write(f"method {name}", _method_text(name, function))
     for name, kind in plan.constants.items():
-        out.write(f"constant {name}", f"pub static {name}: {kind} = {_constant_value(plan, name, kind)};" if False else f"pub const {name}: {kind} = {_constant_value(plan, name, kind)};")
+        out.write(f"constant {name}", f"pub const {name}: {kind} = {_constant_value(plan, name, kind)};")
+    for item, _ in items:
+        if item.kind == "trait" and re.search(rf"\bdyn\s+{item.name}\b", plan.function.text):
+            plan.traits.setdefault(f"own {item.name}", {"argument": ""})
     for key, parts in plan.traits.items():
         if key.startswith("own "):
             trait = next((i for i, _ in items if i.kind == "trait" and i.name == key[4:]), None)
@@ -131,7 +134,9 @@ def _write_item(
         if member is plan.file.member:
             out.write("target", HOLE)
         elif (item.index, place) in plan.replaced:
-            out.write(f"item {item.index}.{place}", _replaced(plan, member.node, f"{item.name}.{member.name}"))
+            out.write(
+                f"item {item.index}.{place}", _replaced(plan, member.node, f"{item.name}.{member.name}")
+            )
         else:
             out.write(f"item {item.index}.{place}", _clean(plan, member.node, derives))
     out.write(owner, "}")
@@ -164,7 +169,11 @@ def _parameters(function: StandInFunction) -> tuple[list[str], list[str], list[s
         if place in function.closures:
             count = function.closures[place]
             bound = ", ".join(f"P{place}_{i}" for i in range(count))
-            kinds += [f"A{place}: FnMut({bound}) -> R{place}", *(f"P{place}_{i}" for i in range(count)), f"R{place}"]
+            kinds += [
+                f"A{place}: FnMut({bound}) -> R{place}",
+                *(f"P{place}_{i}" for i in range(count)),
+                f"R{place}",
+            ]
         else:
             kinds.append(f"A{place}")
             parts.append(f"funcmem::Dump::encoded(&a{place})")
@@ -189,7 +198,9 @@ def _function_text(name: str, path: str, function: StandInFunction, *, is_method
 
 
 def _raw(name: str) -> str:
-    return f"r#{name}" if name in ("type", "match", "try", "loop", "move", "ref", "in", "yield", "box") else name
+    return (
+        f"r#{name}" if name in ("type", "match", "try", "loop", "move", "ref", "in", "yield", "box") else name
+    )
 
 
 def _method_text(name: str, function: StandInFunction) -> str:
@@ -204,7 +215,11 @@ def _constant_value(plan: Plan, name: str, kind: str) -> str:
     if known is not None and known.alias is not None:
         kind = known.alias
     elif known is not None:
-        return known.name + " { id: " + str(number) + " }" if not known.fields and not known.variants else "panic!()"
+        return (
+            known.name + " { id: " + str(number) + " }"
+            if not known.fields and not known.variants
+            else "panic!()"
+        )
     if re.fullmatch(r"[iu](?:8|16|32|64|128|size)", kind):
         return str(number)
     if kind in ("f32", "f64"):
@@ -217,9 +232,6 @@ def _type_text(plan: Plan, kind: StandInType) -> str:
     name = kind.name
     if kind.alias is not None:
         generics = [f"'l{i}" for i in range(kind.lifetimes)] + [f"T{i}" for i in range(kind.parameters)]
-        if name.endswith("Result") and kind.parameters:
-            second = f", T1 = {plan.types['Error'].name if 'Error' in plan.types else 'Made_error'}"
-            del second
         return f"pub type {name}{f'<{chr(44).join(generics)}>' if generics and 'T0' in kind.alias else ''} = {kind.alias};"
     lifetimes = [f"'l{i}" for i in range(kind.lifetimes)]
     types = [f"T{i}" for i in range(kind.parameters)]
@@ -233,7 +245,9 @@ def _type_text(plan: Plan, kind: StandInType) -> str:
     derived = f"#[derive({derive})] " if derive else ""
     lines = []
     if kind.variants:
-        lines.append(f"{derived}pub enum {name} {{ {', '.join(_variant_text(v, p) for v, p in kind.variants.items())} }}")
+        lines.append(
+            f"{derived}pub enum {name} {{ {', '.join(_variant_text(v, p) for v, p in kind.variants.items())} }}"
+        )
         made = [_variant_made(name, v, p) for v, p in kind.variants.items()]
         arms = " ".join(f"{place} => {text}," for place, text in enumerate(made[:-1]))
         make = f"match source.below({len(made)}) {{ {arms} _ => {made[-1]} }}"
@@ -261,13 +275,19 @@ def _type_text(plan: Plan, kind: StandInType) -> str:
         lines.append(f"impl{opening} Clone for {own} {{ fn clone(&self) -> Self {{ {cloned} }} }}")
         if kind.is_copy and not kind.fields:
             lines.append(f"impl{opening} Copy for {own} {{}}")
-    lines.append(f"impl{opening} funcmem::Make for {own} {{ fn make(source: &mut funcmem::Source) -> Self {{ {make} }} }}")
-    lines.append(f"impl{opening} funcmem::Dump for {own} {{ fn dump(&self, depth: usize) -> funcmem::Encoding {{ {dump} }} }}")
+    lines.append(
+        f"impl{opening} funcmem::Make for {own} {{ fn make(source: &mut funcmem::Source) -> Self {{ {make} }} }}"
+    )
+    lines.append(
+        f"impl{opening} funcmem::Dump for {own} {{ fn dump(&self, depth: usize) -> funcmem::Encoding {{ {dump} }} }}"
+    )
     lines.append(f"funcmem::stand_in_type!([{', '.join(lifetimes + types)}] {own});")
     functions = [
         _function_text(f, f, function, is_method=False, own=name) for f, function in kind.functions.items()
     ]
-    constants = [f"pub const {c}: {text} = {_own_constant(plan, kind, c, text)};" for c, text in kind.constants.items()]
+    constants = [
+        f"pub const {c}: {text} = {_own_constant(plan, kind, c, text)};" for c, text in kind.constants.items()
+    ]
     if functions or constants:
         lines.append(f"impl{opening} {own} {{ {' '.join([*constants, *functions])} }}")
     lines.extend(kind.impls.values())
@@ -306,7 +326,9 @@ def _variant_dump(owner: str, name: str, payload: list[str] | dict[str, str] | N
         pattern = " { " + ", ".join(f"{_raw(n)}: {b}" for n, b in zip(names, bound, strict=True)) + " }"
     elif payload is not None:
         pattern = f"({', '.join(bound)})"
-    pairs = ", ".join(f'("{n}".into(), funcmem::Dump::dump({b}, depth + 1))' for n, b in zip(names, bound, strict=True))
+    pairs = ", ".join(
+        f'("{n}".into(), funcmem::Dump::dump({b}, depth + 1))' for n, b in zip(names, bound, strict=True)
+    )
     return f'{owner}::{name}{pattern} => funcmem::Encoding::Object("{owner}::{name}".into(), vec![{pairs}])'
 
 

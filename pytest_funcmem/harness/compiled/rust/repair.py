@@ -82,6 +82,9 @@ class _Repair:
         """``no method named …``, ``no field …``, ``no associated item …``, ``no variant …``."""
         text = message["message"]
         names = _TICKS.findall(text)
+        if "is not an iterator" in text and names and is_open(self.plan, _bare(names[0])):
+            name = _bare(names[0])
+            return settle(self.plan, name, f"std::vec::IntoIter<{self.plan.fresh(name + '_item')}>")
         line = next((int(s["line_start"]) for s in message["spans"] if s["is_primary"]), 0)
         if len(names) < 2:
             return False
@@ -93,14 +96,22 @@ class _Repair:
                 return True
             return add_method(self.plan, name, self.uses, line)
         if "field" in text:
-            return self.field_missing(name, of_name) or ("no field" in text and self.field_missing(of_name, name))
+            return self.field_missing(name, of_name) or (
+                "no field" in text and self.field_missing(of_name, name)
+            )
         if kind is not None and kind.alias is None:
-            calls = self.uses.paths.get(of_name, {}).get(name) or self.uses.paths.get("Self", {}).get(name) or [None]
+            calls = (
+                self.uses.paths.get(of_name, {}).get(name)
+                or self.uses.paths.get("Self", {}).get(name)
+                or [None]
+            )
             called = next((call for call in calls if call is not None), None)
             if name[:1].isupper() and not name.isupper() and not kind.fields:
                 if name in kind.variants:
                     return False
-                kind.variants[name] = [self.plan.fresh(f"{of_name}_{name}") for _ in range(called.arity)] if called else None
+                kind.variants[name] = (
+                    [self.plan.fresh(f"{of_name}_{name}") for _ in range(called.arity)] if called else None
+                )
             elif called is not None:
                 if name in kind.functions:
                     return False
@@ -117,7 +128,9 @@ class _Repair:
     def function_of_any(self, name: str) -> bool:
         """``Type::name(…)`` where the type is there and the function is that of a trait which is not."""
         key = f"static {name}"
-        calls = [call for inner in self.uses.paths.values() for call in inner.get(name, ()) if call is not None]
+        calls = [
+            call for inner in self.uses.paths.values() for call in inner.get(name, ()) if call is not None
+        ]
         if key in self.plan.traits or not calls:
             return False
         kinds = [f"A{i}" for i in range(calls[0].arity)]
@@ -198,7 +211,9 @@ class _Repair:
         text = message["message"]
         names = _TICKS.findall(text)
         plan = self.plan
-        if "can't compare" in text or re.search(r"cannot (?:add|subtract|multiply|divide|calculate)|no implementation for", text):
+        if "can't compare" in text or re.search(
+            r"cannot (?:add|subtract|multiply|divide|calculate)|no implementation for", text
+        ):
             return self.operands(message)
         if "couldn't convert the error" in text:
             found = [p for c in [text, *(str(s["label"]) for s in message["spans"]), *(c["message"] for c in message["children"])]
@@ -222,7 +237,9 @@ class _Repair:
                     is_option = "-> Option" in plan.function.signature
                     inner = plan.fresh(name + "_value")
                     error = plan.fresh(name + "_error")
-                    return settle(plan, name, f"Option<{inner}>" if is_option else f"Result<{inner}, {error}>")
+                    return settle(
+                        plan, name, f"Option<{inner}>" if is_option else f"Result<{inner}, {error}>"
+                    )
         if "cannot be indexed by" in text:
             for name in map(_bare, names):
                 if is_open(plan, name):
@@ -263,7 +280,9 @@ class _Repair:
         inner = normal(plan, argument[1]) if argument else None
         if is_open(plan, name):
             guess = {
-                "AsRef": {"str": "String", "[u8]": "Vec<u8>", "Path": "std::path::PathBuf"}.get(argument[1] if argument else "", ""),
+                "AsRef": {"str": "String", "[u8]": "Vec<u8>", "Path": "std::path::PathBuf"}.get(
+                    argument[1] if argument else "", ""
+                ),
                 "Into": inner or "",
                 "From": inner or "",
                 "Iterator": f"std::vec::IntoIter<{plan.fresh(name)}>",
@@ -293,6 +312,16 @@ class _Repair:
                     return True
         return False
 
+    def not_a_value(self, message: Message) -> bool:
+        """What was taken for a type is a constant."""
+        name = next(iter(_TICKS.findall(message["message"])), "")
+        kind = self.plan.types.get(name)
+        if kind is None or kind.fields or kind.variants or kind.functions or name in self.plan.constants:
+            return False
+        del self.plan.types[name]
+        self.plan.constants[name] = self.plan.fresh(name)
+        return True
+
     def implement(self, name: str, what: str, text: str) -> bool:
         kind = self.plan.types[name]
         if what in kind.impls:
@@ -315,7 +344,11 @@ class _Repair:
         return False
 
     def tables(self) -> list[dict[str, StandInFunction]]:
-        return [self.plan.methods, self.plan.functions, *(kind.functions for kind in self.plan.types.values())]
+        return [
+            self.plan.methods,
+            self.plan.functions,
+            *(kind.functions for kind in self.plan.types.values()),
+        ]
 
     def used_as(self, message: Message) -> bool:
         """What is indexed, dereferenced, called or cast."""
@@ -356,7 +389,11 @@ class _Repair:
             place = int(place_text) if place_text else -1
             node = item.members[place].node if place >= 0 else item.node
             is_function = (item.members[place].kind if place >= 0 else item.kind) == "fn"
-            if is_function and node.child_by_field_name("body") is not None and (item.index, place) not in plan.replaced:
+            if (
+                is_function
+                and node.child_by_field_name("body") is not None
+                and (item.index, place) not in plan.replaced
+            ):
                 if item.kind != "trait":
                     plan.replaced.add((item.index, place))
                     return True
@@ -394,7 +431,9 @@ _MEMBERS = frozenset({"E0599", "E0609", "E0610", "E0615", "E0560", "E0026", "E05
 _OPERANDS = frozenset({"E0369", "E0368", "E0600"})
 
 
-def repair(plan: Plan, rendered: Rendered, messages: Sequence[Message], uses: Uses, *, code_lines: int) -> bool:
+def repair(
+    plan: Plan, rendered: Rendered, messages: Sequence[Message], uses: Uses, *, code_lines: int
+) -> bool:
     """Change a plan by what a compiler said of it; whether anything changed."""
     work = _Repair(plan, rendered, uses, code_lines - 1)
     changed = False
@@ -402,8 +441,12 @@ def repair(plan: Plan, rendered: Rendered, messages: Sequence[Message], uses: Us
         code = message["code"]
         owner = work.owner(message)
         handled = False
-        if code in ("E0432", "E0252", "E0254", "E0255", "E0428", "E0603", "E0365") and owner.startswith(("use ", "extra ")):
+        if code in ("E0432", "E0252", "E0254", "E0255", "E0428", "E0603", "E0365") and owner.startswith(
+            ("use ", "extra ")
+        ):
             handled = work.leave_out(owner)
+        elif code in ("E0423", "E0532") and "found struct" in message["message"]:
+            handled = work.not_a_value(message)
         elif code in _MISSING:
             handled = work.name_missing(message)
         elif code in _MEMBERS:

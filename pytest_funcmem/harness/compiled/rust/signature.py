@@ -153,7 +153,9 @@ def _split(text: str, mark: str) -> list[str]:
     """Parts between marks outside of brackets, without blanks and without lifetimes."""
     parts, depth, start = [], 0, 0
     for place, character in enumerate(text):
-        depth += (character in "<([") - (character in ")]" or (character == ">" and text[place - 1 : place] != "-"))
+        depth += (character in "<([") - (
+            character in ")]" or (character == ">" and text[place - 1 : place] != "-")
+        )
         if character == mark and depth == 0:
             parts.append(text[start:place].strip())
             start = place + 1
@@ -165,7 +167,9 @@ def split_types(text: str) -> list[str]:
     """The types of a list such as that between angle brackets."""
     parts, depth, start = [], 0, 0
     for place, character in enumerate(text):
-        depth += (character in "<([") - (character in ")]" or (character == ">" and text[place - 1 : place] != "-"))
+        depth += (character in "<([") - (
+            character in ")]" or (character == ">" and text[place - 1 : place] != "-")
+        )
         if character == "," and depth == 0:
             parts.append(text[start:place].strip())
             start = place + 1

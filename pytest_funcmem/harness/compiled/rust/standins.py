@@ -41,7 +41,9 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
         called = next((call for call in calls if call is not None), None)
         if inner[:1].isupper() and not (inner.isupper() and len(inner) > 1):
             if path in uses.fields_of:
-                kind.variants[inner] = {f: plan.fresh(f"{name}_{f}") for f in dict.fromkeys(uses.fields_of[path])}
+                kind.variants[inner] = {
+                    f: plan.fresh(f"{name}_{f}") for f in dict.fromkeys(uses.fields_of[path])
+                }
             elif path in uses.tuples_of or called is not None:
                 count = max(uses.tuples_of.get(path, 0), called.arity if called is not None else 0)
                 kind.variants[inner] = [plan.fresh(f"{name}_{inner}") for _ in range(count)]
@@ -65,7 +67,9 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
 def own_function(name: str, call: Call) -> StandInFunction:
     """An associated function: one that is named like a constructor gives its own type."""
     return StandInFunction(
-        call.arity, "Self" if _MAKERS.match(name) else "bool" if _BOOLEAN.match(name) else None, dict(call.closures)
+        call.arity,
+        "Self" if _MAKERS.match(name) else "bool" if _BOOLEAN.match(name) else None,
+        dict(call.closures),
     )
 
 
@@ -134,7 +138,10 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
             continue
         for _, member in taken:
             body = member.node.child_by_field_name("body")
-            text = flattened(tree.text[tree.start(member.node) : tree.start(body) if body else tree.end(member.node)], plan.names)
+            text = flattened(
+                tree.text[tree.start(member.node) : tree.start(body) if body else tree.end(member.node)],
+                plan.names,
+            )
             if member.kind == "fn":
                 members.setdefault(member.name, re.sub(r"\bmut\s+(?=\w+\s*:)", "", text.strip()) + ";")
             elif member.kind == "type":

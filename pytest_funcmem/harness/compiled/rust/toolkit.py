@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -18,12 +19,15 @@ from pytest_funcmem.core.records import (
     Scaffold,
     SourceFunction,
 )
+from pytest_funcmem.harness.compiled.mutants import tree_mutants
 from pytest_funcmem.harness.compiled.rust.flatten import Names, flattened, without_attributes
 from pytest_funcmem.harness.compiled.rust.items import RustFile, features_of
-from pytest_funcmem.harness.compiled.rust.plan import CRATES, Plan, crate_of, new_plan
+from pytest_funcmem.harness.compiled.rust.plan import Plan, new_plan, shadowing_names
 from pytest_funcmem.harness.compiled.rust.probes import executable_lines, with_probes
 from pytest_funcmem.harness.compiled.rust.render import HOLE, Rendered, render
 from pytest_funcmem.harness.compiled.rust.repair import Message, repair
+from pytest_funcmem.harness.compiled.rust.rewriting import renamed_code, stubs
+from pytest_funcmem.harness.compiled.rust.standins import add_type
 from pytest_funcmem.harness.compiled.rust.uses import find_uses
 from pytest_funcmem.harness.compiled.toolkit import Prepared, StandIn
 from pytest_funcmem.harness.execution import Program
@@ -52,8 +56,15 @@ class RustToolkit:
         """Slice the file to what the function reaches, and mend it until it compiles."""
         file = RustFile.read(function)
         if file.target is None:
-            return _inconclusive("unsupported_signature", "the function stands where it cannot be called from")
+            return _inconclusive(
+                "unsupported_signature", "the function stands where it cannot be called from"
+            )
         plan = new_plan(function, file)
+        shadowing = shadowing_names(plan)
+        if shadowing:
+            uses = find_uses("\n".join(file.tree.source(item.node) for item, _ in plan.items()))
+            for name in shadowing:
+                add_type(plan, name, uses)
         said: Sequence[Message] = ()
         for _ in range(_ROUNDS):
             rendered = render(plan)
@@ -65,9 +76,7 @@ class RustToolkit:
             check_time()
             problem = self._check(sandbox, function, scaffold)
             if problem is None:
-                return Prepared(
-                    scaffold=scaffold, choices=16, special=tuple(range(24))
-                )
+                return Prepared(scaffold=scaffold, choices=16, special=tuple(range(24)))
             said = problem
             uses = find_uses(rendered.text.replace(HOLE, flattened(function.code, plan.names)))
             if not repair(plan, rendered, said, uses, code_lines=function.code.count("\n") + 1):
@@ -88,7 +97,14 @@ class RustToolkit:
         result = self._run(sandbox, [program], [()], coverage=True, state_timeout_s=1.0, check_only=True)
         load = next((item for item in map(_header, result.records) if item.get("kind") == "load"), None)
         if load is None:
-            return [{"code": "", "message": f"the compiler was stopped ({result.outcome})", "spans": [], "children": []}]
+            return [
+                {
+                    "code": "",
+                    "message": f"the compiler was stopped ({result.outcome})",
+                    "spans": [],
+                    "children": [],
+                }
+            ]
         if load.get("loaded") is True:
             return None
         return [message for message in load.get("messages") or () if _is_message(message)]
@@ -106,9 +122,7 @@ class RustToolkit:
         result = self._run(
             sandbox, programs, states, coverage=coverage, state_timeout_s=state_timeout_s, check_only=False
         )
-        return tuple(
-            read_execution(result, len(own), program=number) for number, own in enumerate(states)
-        )
+        return tuple(read_execution(result, len(own), program=number) for number, own in enumerate(states))
 
     def _run(
         self,
@@ -160,17 +174,17 @@ class RustToolkit:
 
     def renamed(self, function: SourceFunction) -> str | None:
         """The original with its local names changed, from signature to end."""
-        return None
+        return renamed_code(function)
 
     def stand_ins(
         self, function: SourceFunction, scaffold: Scaffold, expected: Sequence[OutputState]
     ) -> tuple[StandIn, ...]:
         """Stubs that no harness may take for the original."""
-        return ()
+        return tuple(stubs(function, expected))
 
     def mutants(self, function: SourceFunction, *, limit: int) -> tuple[StandIn, ...]:
         """Small mutants of the original that may compile."""
-        return ()
+        return tree_mutants(function, limit=limit)
 
 
 def _inconclusive(reason: InconclusiveReason, detail: str) -> Inconclusive:
@@ -178,14 +192,14 @@ def _inconclusive(reason: InconclusiveReason, detail: str) -> Inconclusive:
 
 
 def _scaffold(plan: Plan, rendered: Rendered) -> Scaffold:
-    words = plan.words() | {word for line in rendered.text.split("\n") if line.startswith("use ") for word in line[4:].split("::")}
+    roots = set(re.findall(r"\b(\w+)\s*(?:::|!)", rendered.text + plan.function.code))
     settings = {
         "edition": plan.edition,
         "features": features_of(plan.function.text),
         "crates": sorted(plan.names.crates),
         "modules": sorted(plan.names.modules),
         "own": sorted(plan.names.own),
-        "externs": sorted(name for name in plan.names.crates if name in words),
+        "externs": sorted(name for name in plan.names.crates if name in roots),
         "hole": rendered.hole,
         "driver": rendered.driver,
     }

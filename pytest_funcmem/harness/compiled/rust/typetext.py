@@ -12,7 +12,8 @@ __all__ = ["is_open", "normal", "settle", "unify"]
 _HEAD = re.compile(r"(?:[A-Za-z_]\w*::)+(?=[A-Za-z_])")
 STANDARD_PATHS = {
     **dict.fromkeys(
-        ("HashMap", "HashSet", "BTreeMap", "BTreeSet", "VecDeque", "BinaryHeap", "LinkedList"), "std::collections"
+        ("HashMap", "HashSet", "BTreeMap", "BTreeSet", "VecDeque", "BinaryHeap", "LinkedList"),
+        "std::collections",
     ),
     **dict.fromkeys(("Path", "PathBuf"), "std::path"),
     **dict.fromkeys(("OsStr", "OsString", "CStr", "CString"), "std::ffi"),

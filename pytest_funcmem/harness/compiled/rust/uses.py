@@ -114,12 +114,18 @@ def _bare(tree: SyntaxTree, node: Node) -> str:
 
 def _made_call(tree: SyntaxTree, node: Node, name: Node) -> Call:
     listed = node.child_by_field_name("arguments")
-    arguments = [c for c in listed.children if c.is_named and "comment" not in c.type] if listed is not None else []
+    arguments = (
+        [c for c in listed.children if c.is_named and "comment" not in c.type] if listed is not None else []
+    )
     closures = []
     for place, argument in enumerate(arguments):
         if argument.type == "closure_expression":
             parameters = argument.child_by_field_name("parameters")
-            count = sum(1 for c in parameters.children if c.is_named or tree.source(c) == "_") if parameters else 0
+            count = (
+                sum(1 for c in parameters.children if c.is_named or tree.source(c) == "_")
+                if parameters
+                else 0
+            )
             closures.append((place, count))
     return Call(
         arity=len(arguments),

@@ -83,11 +83,19 @@ def _record(**fields: Any) -> bytes:
 def _compile(task: dict[str, Any], programs: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
     """What the compiler has against the programs; None where it made an executable."""
     text = _HEAD + "".join(_MODULE.format(**program) for program in programs)
-    text += f"fn main() {{ funcmem::serve(&[{''.join(_PROGRAM.format(**program) for program in programs)}]) }}\n"
+    text += (
+        f"fn main() {{ funcmem::serve(&[{''.join(_PROGRAM.format(**program) for program in programs)}]) }}\n"
+    )
     with open(f"{BUILD}/main.rs", "w", encoding="utf-8") as file:
         file.write(text)
     command = ["rustc", f"--edition={task['edition']}", "--crate-name=main", "--error-format=json"]
-    command += ["--json=diagnostic-short", "-Awarnings", "-Cdebuginfo=0", "-Copt-level=0", "-Ccodegen-units=1"]
+    command += [
+        "--json=diagnostic-short",
+        "-Awarnings",
+        "-Cdebuginfo=0",
+        "-Copt-level=0",
+        "-Ccodegen-units=1",
+    ]
     command += ["-L", f"dependency={IMAGE}/deps", "--extern", f"funcmem={IMAGE}/runtime/libfuncmem.rlib"]
     for name, path in _externs():
         if name in task["externs"]:
