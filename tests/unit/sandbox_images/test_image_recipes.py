@@ -32,7 +32,12 @@ def test_each_language_ships_a_recipe_with_base_and_versions(language: str) -> N
     ("language", "needed"),
     [
         ("java", {"java/CompilerService.java"}),
-        ("rust", {"rust/crates.py", "rust/crates.txt"}),
+        (
+            "rust",
+            {"rust/crates.py", "rust/crates.txt"}
+            | {f"rust/{name}.rs" for name in ("dump", "encoding", "lib", "make", "make_std")}
+            | {f"rust/{name}.rs" for name in ("run", "serve", "system", "world")},
+        ),
         ("c", set()),
     ],
 )

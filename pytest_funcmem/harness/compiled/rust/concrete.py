@@ -113,7 +113,7 @@ def type_for_bounds(plan: Plan, bounds: Sequence[str], concrete: dict[str, str])
 
 def plan_traits(plan: Plan) -> set[str]:
     """Names of the file's own traits that are taken."""
-    return {item.name for item, _ in plan.items() if item.kind == "trait"}
+    return {item.name for item, _ in plan.taken_items() if item.kind == "trait"}
 
 
 def own_type(plan: Plan, trait: str, argument: str) -> str:
@@ -134,6 +134,6 @@ def _plain_types(plan: Plan) -> set[str]:
     """Types of the file that take no parameters."""
     return {
         item.name
-        for item, _ in plan.items()
+        for item, _ in plan.taken_items()
         if item.kind in ("struct", "enum") and item.node.child_by_field_name("type_parameters") is None
     }

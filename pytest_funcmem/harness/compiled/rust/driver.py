@@ -1,185 +1,32 @@
-"""Writes what makes values of the file's own types, encodes them, and drives the function once."""
+"""Writes what drives the function once, and types that have the traits of the file."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from tree_sitter import Node
-
-from pytest_funcmem.harness.compiled.rust.concrete import concrete_types, function_bound, type_for_bounds
+from pytest_funcmem.harness.compiled.rust.concrete import (
+    concrete_types,
+    function_bound,
+    own_type,
+    type_for_bounds,
+)
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.items import Item
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.signature import (
-    Generic,
     Parameter,
     Signature,
     generics_of,
     read_signature,
+    split_bounds,
     split_types,
     substituted,
 )
+from pytest_funcmem.harness.compiled.rust.values import dump_impl, make_impl
 
-__all__ = ["driver_text", "made_trait", "value_impls"]
+__all__ = ["answering", "driver_text", "made_trait"]
 
 _ITERATOR = re.compile(r"\b(?:impl|dyn)\s+(?:\w+::)*(?:Iterator|DoubleEndedIterator|ExactSizeIterator)\b")
-
-
-def value_impls(plan: Plan, item: Item) -> Iterator[tuple[str, str]]:
-    """How values of a struct, enum or union are made and encoded, as (what, text)."""
-    generics = generics_of(plan, item.node)
-    head, kind = _impl_head(plan, item, generics)
-    if f"dump {item.name}" not in plan.left_out:
-        body = _dump_body(plan, item)
-        yield (
-            f"dump {item.name}",
-            f"impl{head[0]} funcmem::Dump for {kind}{head[1]} {{ fn dump(&self, depth: usize) -> funcmem::Encoding {{ {body} }} }}",
-        )
-    if f"make {item.name}" not in plan.left_out and item.kind != "union":
-        body = _make_body(plan, item)
-        if body is not None:
-            yield (
-                f"make {item.name}",
-                f"impl{head[0]} funcmem::Make for {kind}{head[1]} {{ fn make(source: &mut funcmem::Source) -> Self {{ {body} }} }}",
-            )
-
-
-def _impl_head(plan: Plan, item: Item, generics: list[Generic]) -> tuple[tuple[str, str], str]:
-    tree = plan.file.tree
-    declared, names = [], []
-    for generic in generics:
-        names.append(generic.name)
-        if generic.kind == "const":
-            declared.append(f"const {generic.name}: {generic.type}")
-        else:
-            bounds = " + ".join(generic.bounds)
-            declared.append(f"{generic.name}: {bounds}" if bounds else generic.name)
-    where = " ".join(
-        flattened(tree.source(child), plan.names)
-        for child in item.node.children
-        if child.type == "where_clause"
-    )
-    where = re.sub(r"\s+", " ", where)
-    opening = f"<{', '.join(declared)}>" if declared else ""
-    kind = item.name + (f"<{', '.join(names)}>" if names else "")
-    return (opening, f" {where}" if where else ""), kind
-
-
-def _fields(plan: Plan, node: Node | None) -> tuple[str, list[str]]:
-    """Shape (``named``, ``tuple``, ``unit``) and names of the fields of a struct or variant."""
-    if node is None:
-        return "unit", []
-    tree = plan.file.tree
-    if node.type == "field_declaration_list":
-        names = []
-        pending: list[Node] = []
-        for child in node.children:
-            if child.type == "attribute_item":
-                pending.append(child)
-            elif child.type == "field_declaration":
-                name = child.child_by_field_name("name")
-                from pytest_funcmem.harness.compiled.rust.items import is_enabled
-
-                if name is not None and is_enabled(tree, tuple(pending)):
-                    names.append(tree.source(name))
-                pending = []
-        return "named", names
-    skipped = ("attribute_item", "visibility_modifier")
-    count = sum(
-        1
-        for child in node.children
-        if child.is_named and child.type not in skipped and "comment" not in child.type
-    )
-    return "tuple", [str(place) for place in range(count)]
-
-
-def _shape(plan: Plan, item: Item) -> tuple[str, list[str]]:
-    return _fields(plan, item.node.child_by_field_name("body"))
-
-
-def _variants(plan: Plan, item: Item) -> list[tuple[str, str, list[str], str]]:
-    """Name, shape, fields and text of each variant."""
-    from pytest_funcmem.harness.compiled.rust.items import is_enabled
-
-    found = []
-    body = item.node.child_by_field_name("body")
-    pending: list[Node] = []
-    for child in body.children if body is not None else ():
-        if child.type == "attribute_item":
-            pending.append(child)
-        elif child.type == "enum_variant":
-            name = child.child_by_field_name("name")
-            attributes = [*pending, *(part for part in child.children if part.type == "attribute_item")]
-            if name is not None and is_enabled(plan.file.tree, tuple(attributes)):
-                shape, names = _fields(plan, child.child_by_field_name("body"))
-                found.append((plan.file.tree.source(name), shape, names, plan.file.tree.source(child)))
-            pending = []
-    return found
-
-
-def _built(path: str, shape: str, names: list[str]) -> str:
-    if shape == "unit":
-        return path
-    if shape == "tuple":
-        return f"{path}({', '.join('funcmem::Make::make(source)' for _ in names)})"
-    return f"{path} {{ {', '.join(f'{name}: funcmem::Make::make(source)' for name in names)} }}"
-
-
-def _make_body(plan: Plan, item: Item) -> str | None:
-    if item.kind == "struct":
-        shape, names = _shape(plan, item)
-        return f"source.deeper(|source| {_built(item.name, shape, names)})"
-    variants = _variants(plan, item)
-    if not variants:
-        return None
-    # Where values are deep already, only variants that hold none of the file's types are made.
-    own = {other.name for other, _ in plan.items() if other.kind in ("struct", "enum")}
-    leaves = [
-        place for place, variant in enumerate(variants) if not own & set(re.findall(r"\w+", variant[3]))
-    ] or [0]
-    arms = " ".join(
-        f"{place} => {_built(f'{item.name}::{name}', shape, names)},"
-        for place, (name, shape, names, _) in enumerate(variants[:-1])
-    )
-    last = _built(f"{item.name}::{variants[-1][0]}", variants[-1][1], variants[-1][2])
-    return (
-        f"let choice = source.below({len(variants)}); "
-        f"let choice = if funcmem::is_deep(source) {{ {leaves[0]} }} else {{ choice }}; "
-        f"source.deeper(|source| match choice {{ {arms} _ => {last} }})"
-    )
-
-
-def _dump_body(plan: Plan, item: Item) -> str:
-    deep = 'if depth > 60 { return funcmem::Encoding::Opaque("deep".into()); } '
-    if item.kind == "struct":
-        _, names = _shape(plan, item)
-        pairs = ", ".join(
-            f'("{name.removeprefix("r#")}".into(), funcmem::Dump::dump(&self.{name}, depth + 1))'
-            for name in names
-        )
-        return f'{deep}funcmem::Encoding::Object("{item.name}".into(), vec![{pairs}])'
-    if item.kind == "union":
-        return f'funcmem::Encoding::Opaque("{item.name}".into())'
-    arms = []
-    for name, shape, names, _ in _variants(plan, item):
-        bound = [f"f{place}" for place in range(len(names))]
-        if shape == "tuple":
-            pattern = f"({', '.join(bound)})"
-        elif shape == "named":
-            pattern = " { " + ", ".join(f"{n}: {b}" for n, b in zip(names, bound, strict=True)) + " }"
-        else:
-            pattern = ""
-        pairs = ", ".join(
-            f'("{n.removeprefix("r#")}".into(), funcmem::Dump::dump({b}, depth + 1))'
-            for n, b in zip(names, bound, strict=True)
-        )
-        arms.append(
-            f'{item.name}::{name}{pattern} => funcmem::Encoding::Object("{item.name}::{name}".into(), vec![{pairs}])'
-        )
-    if not arms:
-        return f'funcmem::Encoding::Opaque("{item.name}".into())'
-    return f"{deep}match self {{ {', '.join(arms)} }}"
 
 
 def made_trait(plan: Plan, trait: Item, argument: str) -> str:
@@ -188,14 +35,14 @@ def made_trait(plan: Plan, trait: Item, argument: str) -> str:
     encoded = f'funcmem::Encoding::Value("{trait.name}".into(), self.id.to_string())'
     made = f"{name} {{ id: funcmem::opaque_id(source) }}"
     derives = "Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash"
+    display = f"impl std::fmt::Display for {name} {{ fn fmt(&self, out: &mut std::fmt::Formatter)"
     lines = [
         f"#[derive({derives})] pub struct {name} {{ id: u64 }}",
-        f"impl std::fmt::Display for {name} {{ fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result "
-        '{ write!(out, "{}", self.id) } }',
-        f"impl funcmem::Make for {name} {{ fn make(source: &mut funcmem::Source) -> Self {{ {made} }} }}",
-        f"impl funcmem::Dump for {name} {{ fn dump(&self, _: usize) -> funcmem::Encoding {{ {encoded} }} }}",
+        display + ' -> std::fmt::Result { write!(out, "{}", self.id) } }',
+        make_impl(name, made),
+        dump_impl(name, encoded),
     ]
-    by_name = {item.name: item for item, _ in plan.items() if item.kind == "trait"}
+    by_name = {item.name: item for item, _ in plan.taken_items() if item.kind == "trait"}
     pending, done = [(trait, argument)], {trait.name}
     while pending:
         wanted, given = pending.pop()
@@ -205,17 +52,15 @@ def made_trait(plan: Plan, trait: Item, argument: str) -> str:
             if word in by_name and word not in done:
                 done.add(word)
                 pending.append((by_name[word], ""))
-    if not argument and trait.node.child_by_field_name("type_parameters") is None:
-        if re.search(rf"\bdyn\s+{trait.name}\b", plan.function.text):
-            for kind, maker in (
-                (f"Box<dyn {trait.name}>", "Box::new"),
-                (f"&'static mut dyn {trait.name}", "|value| Box::leak(Box::new(value))"),
-                (f"&'static dyn {trait.name}", "|value| &*Box::leak(Box::new(value))"),
-            ):
-                body = f"({maker})({name}::make(source))"
-                lines.append(
-                    f"impl funcmem::Make for {kind} {{ fn make(source: &mut funcmem::Source) -> Self {{ {body} }} }}"
-                )
+    is_plain = not argument and trait.node.child_by_field_name("type_parameters") is None
+    if is_plain and re.search(rf"\bdyn\s+{trait.name}\b", plan.function.text):
+        leaked = f"let value: &'l mut {name} = Box::leak(Box::new({name}::make(source))); value"
+        for kind, body in (
+            (f"Box<dyn {trait.name} + 'l>", f"Box::new({name}::make(source))"),
+            (f"&'l mut (dyn {trait.name} + 'l)", leaked),
+            (f"&'l (dyn {trait.name} + 'l)", leaked),
+        ):
+            lines.append(make_impl(kind, body, opening="<'l>"))
     return "\n".join(lines)
 
 
@@ -337,8 +182,6 @@ def _owner(plan: Plan, concrete: dict[str, str]) -> tuple[str, str]:
         return "", ""
     tree = plan.file.tree
     if item.kind == "trait":
-        from pytest_funcmem.harness.compiled.rust.concrete import own_type
-
         own = own_type(plan, item.name, "")
         return own, f"<{own} as {item.name}>::"
     kind = item.node.child_by_field_name("type")
@@ -379,9 +222,7 @@ def _argument(
     bare = re.sub(r"^&\s*(?:'\w+\s+)?(?:mut\s+)?|^mut\s+", "", kind)
     bounds: list[str] = []
     if bare.startswith("impl "):
-        from pytest_funcmem.harness.compiled.rust.signature import _split
-
-        bounds = _split(bare[5:], "+")
+        bounds = split_bounds(bare[5:])
         known = {key: value for key, value in concrete.items() if value}
         concrete = {**known, bare: type_for_bounds(plan, bounds, known)}
         kind = kind.replace(bare, concrete[bare])
@@ -417,7 +258,7 @@ def _globals(plan: Plan) -> list[str]:
     """Statics whose value can change."""
     tree = plan.file.tree
     found = []
-    for item, _ in plan.items():
+    for item, _ in plan.taken_items():
         if item.kind == "static" and f"watch {item.name}" not in plan.left_out:
             text = tree.source(item.node)
             if re.match(r"(?:pub(?:\([^)]*\))?\s+)?static\s+mut\b", text) or re.search(

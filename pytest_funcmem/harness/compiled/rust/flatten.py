@@ -1,8 +1,8 @@
 """Rewrites paths so that all of a file can stand in one module, and takes off attributes that lead nowhere.
 
-A path through modules that are not there keeps only its end: ``crate::a::Type::new`` becomes ``Type::new`` and
-``util::read`` becomes ``util__read``. The same rewriting is applied to the original and to whatever stands in
-its place. Line breaks stay where they are.
+A path through modules that are not there keeps only its end: ``crate::a::Type::new`` becomes
+``Type::new`` and ``util::read`` becomes ``util__read``. The same rewriting is applied to the original and to
+whatever stands in its place. Line breaks stay where they are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,27 @@ from pytest_funcmem.languages.rust import RustFrontend
 
 __all__ = ["PRIMITIVES", "Names", "flattened", "without_attributes"]
 
-PRIMITIVES = frozenset("bool char str u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64".split())
+PRIMITIVES = frozenset(
+    [
+        "bool",
+        "char",
+        "str",
+        "u8",
+        "u16",
+        "u32",
+        "u64",
+        "u128",
+        "usize",
+        "i8",
+        "i16",
+        "i32",
+        "i64",
+        "i128",
+        "isize",
+        "f32",
+        "f64",
+    ]
+)
 _STANDARD = frozenset({"std", "core", "alloc"})
 _KEPT_DERIVES = frozenset(
     {"Clone", "Copy", "Debug", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash", "Default"}
@@ -38,7 +58,7 @@ class Names:
 
 def flattened(text: str, names: Names) -> str:
     """Rewrite all paths of a text."""
-    tokens = [token for token in RustFrontend.lexicon.tokens(text)]
+    tokens = list(RustFrontend.lexicon.tokens(text))
     pieces: list[str] = []
     done = 0
     place = 0
@@ -78,7 +98,7 @@ def flattened(text: str, names: Names) -> str:
 
 def _is_path_mark(text: str, tokens: list, place: int) -> bool:  # type: ignore[type-arg]
     return (
-        0 <= place
+        place >= 0
         and place + 1 < len(tokens)
         and tokens[place].text == ":"
         and tokens[place + 1].text == ":"

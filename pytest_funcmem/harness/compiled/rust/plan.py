@@ -1,4 +1,4 @@
-"""What a scaffold is made of while it is being mended: which items it takes, and what stands in for the rest."""
+"""What a scaffold is made of while it is mended: which items it takes, and what stands in for the rest."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.harness.compiled.rust.flatten import Names
 from pytest_funcmem.harness.compiled.rust.items import Import, Item, Member, RustFile
+from pytest_funcmem.harness.compiled.rust.known import STANDARD_TRAITS, crates_of_image
 
 __all__ = [
-    "CRATES",
     "Plan",
     "StandInFunction",
     "StandInType",
@@ -22,24 +22,6 @@ __all__ = [
     "shadowing_names",
     "usable_imports",
 ]
-
-CRATES = frozenset(
-    """aho_corasick anyhow arrayvec base64 bit_vec bitflags bstr byteorder bytes cfg_if chrono crc32fast
-    crossbeam_utils digest either fallible_iterator fixedbitset fnv generic_array hashbrown heck hex http humantime
-    idna indexmap itertools itoa lazy_static libc log matches md5 memchr nom num_bigint num_complex num_integer
-    num_rational num_traits once_cell ordered_float parking_lot percent_encoding rand regex rustc_hash ryu
-    scopeguard semver serde serde_derive serde_json sha1 sha2 slab smallvec static_assertions strsim tempfile
-    termcolor textwrap thiserror time tinyvec unicase unicode_normalization unicode_segmentation unicode_width
-    unicode_xid url uuid void walkdir""".split()
-)
-"""Crates that the image has, by the names that code knows them by."""
-
-_STANDARD_TRAITS = frozenset(
-    """Display Debug Default From Clone Copy PartialEq Eq PartialOrd Ord Hash Drop Deref DerefMut Iterator
-    IntoIterator Index IndexMut Add Sub Mul Div Rem Neg Not AddAssign SubAssign MulAssign DivAssign BitAnd BitOr
-    BitXor Shl Shr BitOrAssign BitAndAssign Error AsRef AsMut Borrow FromStr TryFrom Into Extend FromIterator Write
-    Read Seek BufRead DoubleEndedIterator ExactSizeIterator Future ToString Sum Product BuildHasher Hasher""".split()
-)
 
 
 @dataclass
@@ -109,6 +91,7 @@ class Plan:
         macros: Macros that stand in.
         traits: Traits that stand in, by name: what is in them.
         extra: Further lines, such as imports that a type from a message needs.
+        derives: Derives of crates that are there and needed.
         left_out: Things that are not written: imports, implementations of the runtime's traits.
         history: Changes so far, so that none is made twice.
     """
@@ -129,9 +112,10 @@ class Plan:
     left_out: set[str] = field(default_factory=set)
     history: set[tuple[str, ...]] = field(default_factory=set)
     concrete: dict[str, str] = field(default_factory=dict)
+    derives: frozenset[str] = frozenset()
     counter: int = 0
 
-    def items(self) -> list[tuple[Item, list[tuple[int, Member]]]]:
+    def taken_items(self) -> list[tuple[Item, list[tuple[int, Member]]]]:
         """Taken items in order, with their taken members."""
         found = []
         for index in sorted(self.taken):
@@ -143,7 +127,7 @@ class Plan:
     def words(self) -> set[str]:
         """All words of what is taken and not replaced."""
         words: set[str] = set()
-        for item, members in self.items():
+        for item, members in self.taken_items():
             if (item.index, -1) not in self.replaced:
                 words |= item.words
             for place, member in members:
@@ -165,7 +149,7 @@ class Plan:
 def new_plan(function: SourceFunction, file: RustFile) -> Plan:
     """Slice the file to the function and what it reaches by name."""
     own_crate = crate_of(function.path)
-    crates = frozenset(name for name in CRATES if name != own_crate)
+    crates = frozenset(name for name in crates_of_image() if name != own_crate)
     own = frozenset(item.name for item in file.items if item.name and item.kind != "impl")
     own |= {name for item in file.items if item.kind == "call" for name in item.names}
     modules = set()
@@ -176,7 +160,22 @@ def new_plan(function: SourceFunction, file: RustFile) -> Plan:
             modules.add(imported.name)
     plan = Plan(function, file, Names(crates=crates, modules=frozenset(modules), own=own))
     grow(plan)
+    plan.derives = _derives(plan)
     return plan
+
+
+def _derives(plan: Plan) -> frozenset[str]:
+    """Derives that the taken code may need: of crates that are there, serde's only where it is used."""
+    words = plan.words()
+    uses_serde = bool({"serde_json", "Serializer", "Deserializer"} & words)
+    found = set()
+    for imported in plan.file.imports:
+        crate = imported.path[0]
+        is_needed = uses_serde if crate.startswith("serde") else crate == "thiserror"
+        is_derive = imported.path[-1] in ("Serialize", "Deserialize", "Error")
+        if crate in plan.names.crates and is_needed and is_derive:
+            found.add(imported.name)
+    return frozenset(found)
 
 
 def crate_of(path: str) -> str:
@@ -184,7 +183,7 @@ def crate_of(path: str) -> str:
     parts = PurePosixPath(path).parts
     for place in range(len(parts) - 2, -1, -1):
         if parts[place + 1] in ("src", "benches", "tests", "examples"):
-            name = re.sub(r"-\d[\w.+-]*\Z", "", parts[place])
+            name = re.sub(r"-\d+\.[\w.+-]*\Z", "", parts[place])
             name = {"md-5": "md5"}.get(name, name)
             return name.replace("-", "_").lower()
     return ""
@@ -211,8 +210,10 @@ def grow(plan: Plan) -> None:
             for item in by_name.get(word, ()):
                 if item.index not in plan.taken and f"item {item.index}" not in plan.left_out:
                     _take(plan, item)
-        names = {item.name for item, _ in plan.items() if item.kind in ("struct", "enum", "union", "type")}
-        names |= {name for item, _ in plan.items() if item.kind == "call" for name in item.names}
+        names = {
+            item.name for item, _ in plan.taken_items() if item.kind in ("struct", "enum", "union", "type")
+        }
+        names |= {name for item, _ in plan.taken_items() if item.kind == "call" for name in item.names}
         for item in file.items:
             if item.kind == "impl" and f"item {item.index}" not in plan.left_out:
                 _take_impl(plan, item, names, words)
@@ -243,10 +244,10 @@ def _take_impl(plan: Plan, item: Item, names: Iterable[str], words: set[str]) ->
         return
     if item.index in plan.taken or (item.name not in names and item.name not in words):
         return
-    own_traits = {other.name for other, _ in plan.items() if other.kind == "trait"}
+    own_traits = {other.name for other, _ in plan.taken_items() if other.kind == "trait"}
     is_wanted = (
         item.trait in own_traits
-        or (item.trait in _STANDARD_TRAITS and item.name in names)
+        or (item.trait in STANDARD_TRAITS and item.name in names)
         or (item.name in names and any(member.name in words for member in item.members))
     )
     if is_wanted:
@@ -264,17 +265,16 @@ def shadowing_names(plan: Plan) -> list[str]:
     found = []
     for imported in plan.file.imports:
         is_there = imported.path[0] in ("std", "core", "alloc") or imported.path[0] in plan.names.crates
-        if imported.name in _PRELUDE and imported.name in words and not is_there:
-            if imported.name not in plan.names.own:
-                found.append(imported.name)
+        if imported.name in _PRELUDE & words - plan.names.own and not is_there:
+            found.append(imported.name)
     return list(dict.fromkeys(found))
 
 
 def usable_imports(plan: Plan) -> list[tuple[Import, str]]:
     """Imports that can be written, each once, with their text."""
     found: dict[str, tuple[Import, str]] = {}
-    taken_names = {item.name for item, _ in plan.items() if item.kind != "impl"}
-    taken_names |= {name for item, _ in plan.items() for name in item.names}
+    taken_names = {item.name for item, _ in plan.taken_items() if item.kind != "impl"}
+    taken_names |= {name for item, _ in plan.taken_items() for name in item.names}
     taken_names |= set(plan.types) | set(plan.functions) | set(plan.constants) | set(plan.traits)
     words = plan.words()
     for imported in plan.file.imports:
@@ -295,9 +295,9 @@ def usable_imports(plan: Plan) -> list[tuple[Import, str]]:
             # What an own type holds: the variants of an enum.
             while path and path[0] not in taken_names:
                 path.pop(0)
-            if len(path) < 2 or path[0] not in {i.name for i, _ in plan.items() if i.kind == "enum"} | set(
-                plan.types
-            ):
+            if len(path) < 2 or path[0] not in {
+                i.name for i, _ in plan.taken_items() if i.kind == "enum"
+            } | set(plan.types):
                 continue
         text = "::".join(path)
         if imported.name and imported.name != path[-1]:

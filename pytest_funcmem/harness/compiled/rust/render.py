@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from pytest_funcmem.harness.compiled.rust.driver import answering, driver_text, made_trait, value_impls
+from pytest_funcmem.harness.compiled.rust.driver import answering, driver_text, made_trait
 from pytest_funcmem.harness.compiled.rust.flatten import flattened, without_attributes
 from pytest_funcmem.harness.compiled.rust.items import Item, Member
 from pytest_funcmem.harness.compiled.rust.literals import pools_text
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType, usable_imports
 from pytest_funcmem.harness.compiled.rust.signature import read_signature
+from pytest_funcmem.harness.compiled.rust.values import dump_impl, make_impl, value_impls
 
 __all__ = ["HOLE", "Rendered", "render"]
 
@@ -59,7 +60,7 @@ class _Writer:
         self.lines.extend(text.split("\n"))
 
 
-def render(plan: Plan, *, derives: frozenset[str] = frozenset()) -> Rendered | None:
+def render(plan: Plan) -> Rendered | None:
     """Write a plan; None where nothing can call the function."""
     driver = driver_text(plan)
     if driver is None:
@@ -73,9 +74,9 @@ def render(plan: Plan, *, derives: frozenset[str] = frozenset()) -> Rendered | N
         out.write(text.removesuffix(";"), text)
     for name, text in plan.macros.items():
         out.write(f"macro {name}", text)
-    items = plan.items()
+    items = plan.taken_items()
     for item, members in sorted(items, key=lambda pair: pair[0].kind != "macro"):
-        _write_item(out, plan, item, members, derives)
+        _write_item(out, plan, item, members, plan.derives)
     driver_line = len(out.lines) + 1
     for stand_in in plan.types.values():
         out.write(f"type {stand_in.name}", _type_text(plan, stand_in))
@@ -122,7 +123,8 @@ def _write_item(
         if (item.index, -1) in plan.replaced:
             out.write(owner, _replaced(plan, item.node, item.name))
         else:
-            out.write(owner, _clean(plan, item.node, derives))
+            text = _clean(plan, item.node, derives)
+            out.write(owner, text + ";" if item.kind == "call" and not text.endswith(("}", ";")) else text)
         return
     body = item.node.child_by_field_name("body")
     if body is None:
@@ -206,7 +208,8 @@ def _raw(name: str) -> str:
 def _method_text(name: str, function: StandInFunction) -> str:
     text = _function_text(name, name, function, is_method=True)
     declared = text[: text.index("{ funcmem::answer")].rstrip()
-    return f"pub trait Made_method_{name} {{ {declared}; }}\nimpl<T: ?Sized> Made_method_{name} for T {{ {text} }}"
+    trait = f"Made_method_{name}"
+    return f"pub trait {trait} {{ {declared}; }}\nimpl<T: ?Sized> {trait} for T {{ {text} }}"
 
 
 def _constant_value(plan: Plan, name: str, kind: str) -> str:
@@ -232,7 +235,8 @@ def _type_text(plan: Plan, kind: StandInType) -> str:
     name = kind.name
     if kind.alias is not None:
         generics = [f"'l{i}" for i in range(kind.lifetimes)] + [f"T{i}" for i in range(kind.parameters)]
-        return f"pub type {name}{f'<{chr(44).join(generics)}>' if generics and 'T0' in kind.alias else ''} = {kind.alias};"
+        listed = f"<{', '.join(generics)}>" if generics and "T0" in kind.alias else ""
+        return f"pub type {name}{listed} = {kind.alias};"
     lifetimes = [f"'l{i}" for i in range(kind.lifetimes)]
     types = [f"T{i}" for i in range(kind.parameters)]
     defaults = [f"T{i} = ()" for i in range(kind.parameters)]
@@ -245,9 +249,8 @@ def _type_text(plan: Plan, kind: StandInType) -> str:
     derived = f"#[derive({derive})] " if derive else ""
     lines = []
     if kind.variants:
-        lines.append(
-            f"{derived}pub enum {name} {{ {', '.join(_variant_text(v, p) for v, p in kind.variants.items())} }}"
-        )
+        variants = ", ".join(_variant_text(v, p) for v, p in kind.variants.items())
+        lines.append(f"{derived}pub enum {name} {{ {variants} }}")
         made = [_variant_made(name, v, p) for v, p in kind.variants.items()]
         arms = " ".join(f"{place} => {text}," for place, text in enumerate(made[:-1]))
         make = f"match source.below({len(made)}) {{ {arms} _ => {made[-1]} }}"
@@ -275,12 +278,8 @@ def _type_text(plan: Plan, kind: StandInType) -> str:
         lines.append(f"impl{opening} Clone for {own} {{ fn clone(&self) -> Self {{ {cloned} }} }}")
         if kind.is_copy and not kind.fields:
             lines.append(f"impl{opening} Copy for {own} {{}}")
-    lines.append(
-        f"impl{opening} funcmem::Make for {own} {{ fn make(source: &mut funcmem::Source) -> Self {{ {make} }} }}"
-    )
-    lines.append(
-        f"impl{opening} funcmem::Dump for {own} {{ fn dump(&self, depth: usize) -> funcmem::Encoding {{ {dump} }} }}"
-    )
+    lines.append(make_impl(own, make, opening=opening))
+    lines.append(dump_impl(own, dump, opening=opening))
     lines.append(f"funcmem::stand_in_type!([{', '.join(lifetimes + types)}] {own});")
     functions = [
         _function_text(f, f, function, is_method=False, own=name) for f, function in kind.functions.items()

@@ -34,6 +34,17 @@ _PAIR_NOTE = re.compile(r"expected [^`\n]*`([^`\n]+)`\s*\n\s*found [^`\n]*`([^`\
 _INFERRED = re.compile(r"declared on the (?:function|method|associated function) `(\w+)`")
 
 
+_OPERATORS = (
+    (r"cannot add `(?P<right>[^`]+)` to `(?P<left>[^`]+)`", "Add", "add"),
+    (r"cannot subtract `(?P<right>[^`]+)` from `(?P<left>[^`]+)`", "Sub", "sub"),
+    (r"cannot multiply `(?P<left>[^`]+)` by `(?P<right>[^`]+)`", "Mul", "mul"),
+    (r"cannot divide `(?P<left>[^`]+)` by `(?P<right>[^`]+)`", "Div", "div"),
+    (r"no implementation for `(?P<left>[^`]+?) & (?P<right>[^`]+)`", "BitAnd", "bitand"),
+    (r"no implementation for `(?P<left>[^`]+?) \| (?P<right>[^`]+)`", "BitOr", "bitor"),
+)
+"""How messages name operators that a type lacks, with the traits of those."""
+
+
 class _Repair:
     def __init__(self, plan: Plan, rendered: Rendered, uses: Uses, extra_lines: int) -> None:
         self.plan = plan
@@ -192,7 +203,7 @@ class _Repair:
         named = [*_TICKS.findall(message["message"]), *labels]
         open_names = [name for name in map(_bare, named) if is_open(self.plan, name)]
         if not open_names:
-            return False
+            return self.operator(message)
         code = message["code"]
         if code == "E0600":
             return settle(self.plan, open_names[0], "bool" if "`!`" in message["message"] else "i64")
@@ -200,11 +211,36 @@ class _Repair:
             for other in named:
                 text = normal(self.plan, _bare(other))
                 is_operator = re.fullmatch(r"[-+*/%&|^<>=!.\[\]]+|\w+=", other)
-                if text and not is_operator and text != name and re.match(r"[\w&(\[]", text):
-                    if not is_open(self.plan, text) and re.fullmatch(r"[\w:<>&' ,\[\]();]+", text):
-                        if settle(self.plan, name, text, weak="{" in other):
-                            return True
+                is_type = text and not is_operator and re.fullmatch(r"[\w:<>&' ,\[\]();]+", text)
+                is_known = text and is_type and text != name and not is_open(self.plan, text)
+                if text and is_known and settle(self.plan, name, text, weak="{" in other):
+                    return True
         return settle(self.plan, open_names[0], "i64", weak=True)
+
+    def operator(self, message: Message) -> bool:
+        """An operator of a type that stands in and is no number."""
+        text = message["message"]
+        for pattern, trait, method in _OPERATORS:
+            match = re.search(pattern, text)
+            if match is None:
+                continue
+            left, right = match["left"], normal(self.plan, match["right"])
+            kind = self.plan.types.get(_bare(left))
+            if kind is None or kind.alias is not None or kind.parameters or kind.lifetimes or right is None:
+                return False
+            receiver = f"&'l {kind.name}" if left.startswith("&") else kind.name
+            opening = "<'l>" if left.startswith("&") else ""
+            body = (
+                f'funcmem::answer("{kind.name}.{method}", '
+                "vec![funcmem::Dump::encoded(&self), funcmem::Dump::encoded(&other)])"
+            )
+            return self.implement(
+                kind.name,
+                f"{trait}<{right}> for {receiver}",
+                f"impl{opening} std::ops::{trait}<{right}> for {receiver} {{ type Output = {kind.name}; "
+                f"fn {method}(self, other: {right}) -> {kind.name} {{ {body} }} }}",
+            )
+        return False
 
     def unfulfilled(self, message: Message) -> bool:
         """A trait that something lacks."""
@@ -216,13 +252,15 @@ class _Repair:
         ):
             return self.operands(message)
         if "couldn't convert the error" in text:
-            found = [p for c in [text, *(str(s["label"]) for s in message["spans"]), *(c["message"] for c in message["children"])]
-                     for p in re.findall(r"`(?:From<([^`]+)>)`? (?:is not implemented|for)", c)]  # fmt: skip
+            said = [text, *(span["label"] for span in message["spans"])]
+            said += [child["message"] for child in message["children"]]
+            found = [
+                source
+                for part in said
+                for source in re.findall(r"`(?:From<([^`]+)>)`? (?:is not implemented|for)", part)
+            ]
             target = re.search(r"the error to `([^`]+)`", text)
-            for source in found:
-                if target and self.conversion(_bare(target[1]), source):
-                    return True
-            return False
+            return any(target and self.conversion(_bare(target[1]), source) for source in found)
         bound = re.search(r"the trait bound `([^`]+): ([^`]+)` is not satisfied", text)
         if bound:
             return self.bound(_bare(bound[1]), bound[2], bound[1])
@@ -238,7 +276,9 @@ class _Repair:
                     inner = plan.fresh(name + "_value")
                     error = plan.fresh(name + "_error")
                     return settle(
-                        plan, name, f"Option<{inner}>" if is_option else f"Result<{inner}, {error}>"
+                        plan,
+                        name,
+                        f"Option<{inner}>" if is_option else f"std::result::Result<{inner}, {error}>",
                     )
         if "cannot be indexed by" in text:
             for name in map(_bare, names):
@@ -297,6 +337,11 @@ class _Repair:
             }.get(short, "")
             if guess and settle(plan, name, guess):
                 return True
+        if short in ("Extend", "FromIterator", "Sum", "Product") and argument:
+            element = re.search(r"<(.*)>", whole)
+            left = element[1] if element and short in ("Extend", "FromIterator") else whole
+            if unify(plan, left, argument[1]) or unify(plan, left, _bare(argument[1])):
+                return True
         kind = plan.types.get(name)
         if kind is not None and kind.alias is None and short == "Error":
             return self.implement(kind.name, "Error", f"impl std::error::Error for {kind.name} {{}}")
@@ -321,6 +366,21 @@ class _Repair:
         del self.plan.types[name]
         self.plan.constants[name] = self.plan.fresh(name)
         return True
+
+    def associated_type(self, message: Message) -> bool:
+        """A type of a trait that stands in."""
+        match = re.search(r"associated type `(\w+)` not found", message["message"])
+        if match is None:
+            return False
+        plan = self.plan
+        changed = False
+        for name, parts in plan.traits.items():
+            if "blanket" in parts and f"type {match[1]};" not in parts["head"]:
+                parts["head"] = parts["head"].rstrip("} ") + f" type {match[1]}; }}"
+                inner = plan.fresh(f"{name}_{match[1]}")
+                parts["blanket"] = parts["blanket"].rstrip("} ") + f" type {match[1]} = {inner}; }}"
+                changed = True
+        return changed
 
     def implement(self, name: str, what: str, text: str) -> bool:
         kind = self.plan.types[name]
@@ -389,14 +449,13 @@ class _Repair:
             place = int(place_text) if place_text else -1
             node = item.members[place].node if place >= 0 else item.node
             is_function = (item.members[place].kind if place >= 0 else item.kind) == "fn"
-            if (
-                is_function
-                and node.child_by_field_name("body") is not None
-                and (item.index, place) not in plan.replaced
-            ):
-                if item.kind != "trait":
-                    plan.replaced.add((item.index, place))
-                    return True
+            if item.kind in ("struct", "enum") and plan.derives:
+                plan.derives = frozenset()
+                return True
+            has_body = is_function and node.child_by_field_name("body") is not None
+            if has_body and (item.index, place) not in plan.replaced and item.kind != "trait":
+                plan.replaced.add((item.index, place))
+                return True
             if item is plan.file.target and place < 0:
                 return False
             if place >= 0 and not item.trait:
@@ -422,6 +481,17 @@ class _Repair:
         return False
 
 
+def _in_one_module(message: Message) -> Message:
+    """A message whose types are named as the scaffold names them."""
+    strip = re.compile(r"\b(?:crate::|main::)?p\d+::")
+    return {
+        **message,
+        "message": strip.sub("", message["message"]),
+        "spans": [{**span, "label": strip.sub("", span["label"])} for span in message["spans"]],
+        "children": [{**child, "message": strip.sub("", child["message"])} for child in message["children"]],
+    }
+
+
 def _bare(text: str) -> str:
     return re.sub(r"^(?:&\s*(?:'\w+\s+)?(?:mut\s+)?)+", "", text.strip())
 
@@ -436,6 +506,7 @@ def repair(
 ) -> bool:
     """Change a plan by what a compiler said of it; whether anything changed."""
     work = _Repair(plan, rendered, uses, code_lines - 1)
+    messages = [_in_one_module(message) for message in messages]
     changed = False
     for message in messages:
         code = message["code"]
@@ -449,6 +520,8 @@ def repair(
             handled = work.not_a_value(message)
         elif code in _MISSING:
             handled = work.name_missing(message)
+        elif code == "E0220":
+            handled = work.associated_type(message)
         elif code in _MEMBERS:
             handled = work.member_missing(message)
         elif code == "E0308":

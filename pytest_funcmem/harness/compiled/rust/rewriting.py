@@ -19,7 +19,9 @@ __all__ = ["renamed_code", "stubs"]
 
 _MOST_CONSTANTS = 6
 _MOST_COMMON = 3
-_INTEGERS = frozenset("u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize".split())
+_INTEGERS = frozenset(
+    ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"]
+)
 
 
 def renamed_code(function: SourceFunction) -> str | None:
@@ -46,14 +48,18 @@ def renamed_code(function: SourceFunction) -> str | None:
                 marks = (tree.source(before) if before else "", tree.source(after) if after else "")
                 if marks[0] in (".", "::") or marks[1] in (":", "::", "!", "("):
                     barred.add(text)
-            elif parent.type in (
-                "call_expression",
-                "macro_invocation",
-                "scoped_identifier",
-                "captured_pattern",
+            elif (
+                parent.type
+                in (
+                    "call_expression",
+                    "macro_invocation",
+                    "scoped_identifier",
+                    "captured_pattern",
+                )
+                and parent.children[0].id == node.id
+                and parent.type != "captured_pattern"
             ):
-                if parent.children[0].id == node.id and parent.type != "captured_pattern":
-                    barred.add(text)
+                barred.add(text)
             places.append((tree.start(node), tree.end(node), text))
     # Names of constants and of variants look like bindings in patterns.
     names = [name for name in bound if name not in barred and name[:1].islower()]
@@ -78,9 +84,7 @@ def _is_binding(node: Node, parent: Node) -> bool:
         return pattern is not None and pattern.id == node.id
     if parent.type == "closure_parameters":
         return True
-    if parent.type in ("mut_pattern", "tuple_pattern", "ref_pattern", "reference_pattern"):
-        return True
-    return False
+    return parent.type in ("mut_pattern", "tuple_pattern", "ref_pattern", "reference_pattern")
 
 
 def stubs(function: SourceFunction, expected: Sequence[OutputState]) -> Iterator[StandIn]:
@@ -139,13 +143,12 @@ def _constants(function: SourceFunction, tree: SyntaxTree, kind: str) -> Iterato
     found: dict[str, None] = {}
     for node in inner_nodes(tree.root):
         text = tree.source(node)
-        if node.type == "integer_literal" and kind in _INTEGERS:
-            found.setdefault(text)
-        elif node.type == "float_literal" and kind in ("f32", "f64"):
-            found.setdefault(text)
-        elif node.type == "boolean_literal" and kind == "bool":
-            found.setdefault(text)
-        elif node.type == "char_literal" and kind == "char" and not text.startswith("b"):
+        if (
+            (node.type == "integer_literal" and kind in _INTEGERS)
+            or (node.type == "float_literal" and kind in ("f32", "f64"))
+            or (node.type == "boolean_literal" and kind == "bool")
+            or (node.type == "char_literal" and kind == "char" and not text.startswith("b"))
+        ):
             found.setdefault(text)
         elif node.type == "string_literal" and not text.startswith(("b", "c")):
             if kind == "String":
@@ -194,8 +197,8 @@ def written(value: Json, kind: str) -> str | None:
             found = re.match(r"(?:\w+::)*\w+<(.*)>\Z", kind)
             parts = split_types(found[1]) if found else []
             place = 1 if name == "Err" else 0
-            text = written(inner, parts[place]) if len(parts) > place else None
-            return None if text is None else f"{name}({text})"
+            held = written(inner, parts[place]) if len(parts) > place else None
+            return None if held is None else f"{name}({held})"
         case ["object", str(name), [], _] if re.fullmatch(r"\w+::\w+", name):
             return name
         case ["list", list(items)] if kind.startswith("Vec<"):
@@ -226,7 +229,7 @@ def _echoes(tree: SyntaxTree, top: Node, kind: str) -> Iterator[tuple[str, str |
             value = name
         elif kind == "String" and re.fullmatch(r"&(?:'\w+ )?str|&String", text):
             value = f"{name}.to_string()"
-        elif kind in (f"Option<{text}>",):
+        elif kind == f"Option<{text}>":
             value = f"Some({name})"
         elif re.match(rf"(?:\w+::)*\w*Result<{re.escape(text)}\b", kind):
             value = f"Ok({name})"

@@ -10,7 +10,16 @@ from tree_sitter import Node
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 
-__all__ = ["Generic", "Parameter", "Signature", "generics_of", "read_signature", "substituted"]
+__all__ = [
+    "Generic",
+    "Parameter",
+    "Signature",
+    "generics_of",
+    "read_signature",
+    "split_bounds",
+    "split_types",
+    "substituted",
+]
 
 _WORD = re.compile(r"'?[A-Za-z_]\w*")
 
@@ -124,7 +133,7 @@ def generics_of(plan: Plan, node: Node) -> list[Generic]:
                 name = name.partition("=")[0]
             else:
                 bounds = _without_default(bounds)
-            found[name.strip()] = Generic(name.strip(), "type", _split(bounds, "+"))
+            found[name.strip()] = Generic(name.strip(), "type", split_bounds(bounds))
     for child in node.children:
         if child.type != "where_clause":
             continue
@@ -132,49 +141,44 @@ def generics_of(plan: Plan, node: Node) -> list[Generic]:
             if predicate.type != "where_predicate":
                 continue
             left = predicate.child_by_field_name("left")
-            bounds = predicate.child_by_field_name("bounds")
+            required = predicate.child_by_field_name("bounds")
             name = tree.source(left) if left is not None else ""
-            if name in found and bounds is not None:
-                text = re.sub(r"\s+", " ", flattened(tree.source(bounds), plan.names)).lstrip(": ")
-                found[name].bounds.extend(_split(text, "+"))
+            if name in found and required is not None:
+                text = re.sub(r"\s+", " ", flattened(tree.source(required), plan.names)).lstrip(": ")
+                found[name].bounds.extend(split_bounds(text))
     return list(found.values())
 
 
 def _without_default(text: str) -> str:
     depth = 0
     for place, character in enumerate(text):
-        depth += (character in "<(") - (character in ")" or (character == ">" and text[place - 1] != "-"))
+        depth += (character in "<(") - (character == ")" or (character == ">" and text[place - 1] != "-"))
         if character == "=" and not depth:
             return text[:place]
     return text
 
 
+def split_bounds(text: str) -> list[str]:
+    """The traits of a bound, without lifetimes."""
+    return [part for part in _split(text, "+") if not part.startswith("'")]
+
+
 def _split(text: str, mark: str) -> list[str]:
-    """Parts between marks outside of brackets, without blanks and without lifetimes."""
+    """Parts between marks outside of brackets, without blanks around them."""
     parts, depth, start = [], 0, 0
     for place, character in enumerate(text):
-        depth += (character in "<([") - (
-            character in ")]" or (character == ">" and text[place - 1 : place] != "-")
-        )
+        closes = character in ")]" or (character == ">" and text[place - 1 : place] != "-")
+        depth += (character in "<([") - closes
         if character == mark and depth == 0:
             parts.append(text[start:place].strip())
             start = place + 1
     parts.append(text[start:].strip())
-    return [part for part in parts if part and not part.startswith("'")]
+    return [part for part in parts if part]
 
 
 def split_types(text: str) -> list[str]:
     """The types of a list such as that between angle brackets."""
-    parts, depth, start = [], 0, 0
-    for place, character in enumerate(text):
-        depth += (character in "<([") - (
-            character in ")]" or (character == ">" and text[place - 1 : place] != "-")
-        )
-        if character == "," and depth == 0:
-            parts.append(text[start:place].strip())
-            start = place + 1
-    parts.append(text[start:].strip())
-    return [part for part in parts if part]
+    return _split(text, ",")
 
 
 def substituted(text: str, concrete: dict[str, str]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
+from pytest_funcmem.harness.compiled.rust.known import STANDARD_PATHS
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType
-from pytest_funcmem.harness.compiled.rust.typetext import STANDARD_PATHS
 from pytest_funcmem.harness.compiled.rust.uses import Call, Uses
 
 __all__ = ["add_function", "add_macro", "add_method", "add_trait", "add_type", "own_function"]
@@ -133,7 +133,7 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
     generic = f"<{', '.join(parameters)}>" if parameters else ""
     tree = plan.file.tree
     members: dict[str, str] = {}
-    for item, taken in plan.items():
+    for item, taken in plan.taken_items():
         if item.kind != "impl" or item.trait != name:
             continue
         for _, member in taken:
@@ -143,7 +143,7 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
                 plan.names,
             )
             if member.kind == "fn":
-                members.setdefault(member.name, re.sub(r"\bmut\s+(?=\w+\s*:)", "", text.strip()) + ";")
+                members.setdefault(member.name, re.sub(r"([(,]\s*)mut\s+", r"\1", text.strip()) + ";")
             elif member.kind == "type":
                 members.setdefault(member.name, f"type {member.name};")
             elif member.kind == "const":

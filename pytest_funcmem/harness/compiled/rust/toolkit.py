@@ -62,7 +62,7 @@ class RustToolkit:
         plan = new_plan(function, file)
         shadowing = shadowing_names(plan)
         if shadowing:
-            uses = find_uses("\n".join(file.tree.source(item.node) for item, _ in plan.items()))
+            uses = find_uses("\n".join(file.tree.source(item.node) for item, _ in plan.taken_items()))
             for name in shadowing:
                 add_type(plan, name, uses)
         said: Sequence[Message] = ()

@@ -4,43 +4,18 @@ from __future__ import annotations
 
 import re
 
+from pytest_funcmem.harness.compiled.rust.known import STANDARD_PATHS
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.signature import split_types
 
 __all__ = ["is_open", "normal", "settle", "unify"]
 
 _HEAD = re.compile(r"(?:[A-Za-z_]\w*::)+(?=[A-Za-z_])")
-STANDARD_PATHS = {
-    **dict.fromkeys(
-        ("HashMap", "HashSet", "BTreeMap", "BTreeSet", "VecDeque", "BinaryHeap", "LinkedList"),
-        "std::collections",
-    ),
-    **dict.fromkeys(("Path", "PathBuf"), "std::path"),
-    **dict.fromkeys(("OsStr", "OsString", "CStr", "CString"), "std::ffi"),
-    **dict.fromkeys(("Rc",), "std::rc"),
-    **dict.fromkeys(("Arc", "Mutex", "RwLock"), "std::sync"),
-    **dict.fromkeys(("Duration", "Instant", "SystemTime"), "std::time"),
-    **dict.fromkeys(("Cell", "RefCell"), "std::cell"),
-    **dict.fromkeys(("Cow",), "std::borrow"),
-    **dict.fromkeys(("Range", "RangeInclusive", "RangeFrom", "RangeTo", "Deref", "Index"), "std::ops"),
-    **dict.fromkeys(("Ordering",), "std::cmp"),
-    **dict.fromkeys(("PhantomData",), "std::marker"),
-    **dict.fromkeys(("File",), "std::fs"),
-    **dict.fromkeys(("Chars", "CharIndices", "Split", "Lines"), "std::str"),
-    **dict.fromkeys(("Peekable",), "std::iter"),
-    **dict.fromkeys(("IntoIter",), "std::vec"),
-    **dict.fromkeys(("Iter",), "std::slice"),
-    **dict.fromkeys(("ParseIntError", "ParseFloatError", "NonZeroUsize", "NonZeroU32"), "std::num"),
-    **dict.fromkeys(("Utf8Error",), "std::str"),
-    **dict.fromkeys(("FromUtf8Error",), "std::string"),
-    **dict.fromkeys(("IpAddr", "Ipv4Addr", "Ipv6Addr", "SocketAddr"), "std::net"),
-}
-"""Where the types of the standard library are that messages name without a path."""
 
 
 def normal(plan: Plan, text: str) -> str | None:
     """A type of a message as source; None where it cannot be written."""
-    text = re.sub(r"\bp\d+::", "", text.strip())
+    text = re.sub(r"\b(?:crate::|main::)?p\d+::", "", text.strip())
     text = text.replace("{integer}", "i64").replace("{float}", "f64")
     if text == "integer":
         text = "i64"
@@ -53,6 +28,8 @@ def normal(plan: Plan, text: str) -> str | None:
     text = re.sub(r"<'static>", "<'static>", text)
     if text == "str":
         return None
+    # The compiler writes the standard type in full, whatever the file calls so.
+    text = re.sub(r"(?<![:\w])Result<", "std::result::Result<", text)
 
     def with_path(match: re.Match[str]) -> str:
         word = match.group()
@@ -130,4 +107,4 @@ def unify(plan: Plan, left: str, right: str, *, weak: bool = False) -> bool:
         pairs = (split_types(one_match[2]), split_types(other_match[2]))
     if len(pairs[0]) != len(pairs[1]):
         return False
-    return any([unify(plan, x, y, weak=weak) for x, y in zip(*pairs, strict=True)])
+    return any(unify(plan, x, y, weak=weak) for x, y in zip(*pairs, strict=True))

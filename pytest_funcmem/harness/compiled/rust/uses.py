@@ -73,8 +73,8 @@ def find_uses(text: str) -> Uses:
                     fields = uses.fields_of[_bare(tree, name)]
                     for part in body.children:
                         if part.type == "field_initializer":
-                            inner = part.child_by_field_name("field") or part.children[0]
-                            fields.append(tree.source(inner))
+                            field_node = part.child_by_field_name("field") or part.children[0]
+                            fields.append(tree.source(field_node))
                         elif part.type == "shorthand_field_initializer":
                             fields.append(tree.source(part.children[-1]))
             case "struct_pattern":

@@ -6,7 +6,7 @@ input state (the runtime in the image does); its records are passed on unread. E
 of the executable on is up to hostile code, so nothing here may be relied upon outside the sandbox.
 """
 
-# ruff: noqa: PTH123
+# ruff: noqa: PTH103, PTH123
 # It runs on Python 3.9 too, and touches files before hostile code does.
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _MOST_RECORD_BYTES = 9 * 1024 * 1024
 _HEAD = "#![feature(specialization)]\n#![allow(warnings)]\n"
 _MODULE = '#[path = "p{number}.rs"] mod p{number};\n'
 _PROGRAM = (
-    'funcmem::Program {{ number: {number}, file: "p{number}.rs", first: {first}, last: {last}, driver: {driver},'
-    " pools: &p{number}::__FUNCMEM_POOLS, drive: p{number}::__funcmem_drive }},\n"
+    'funcmem::Program {{ number: {number}, file: "p{number}.rs", first: {first}, last: {last}, '
+    "driver: {driver}, pools: &p{number}::__FUNCMEM_POOLS, drive: p{number}::__funcmem_drive }},\n"
 )
 
 
@@ -105,7 +105,8 @@ def _compile(task: dict[str, Any], programs: Sequence[dict[str, Any]]) -> list[d
     if task["check_only"]:
         command += ["--emit=metadata", "-o", f"{BUILD}/main.rmeta"]
     else:
-        command += ["-o", f"{BUILD}/main"]
+        # The standard library looks this one up by its name at run time.
+        command += ["-Clink-arg=-Wl,--export-dynamic-symbol=getrandom", "-o", f"{BUILD}/main"]
     done = subprocess.run(
         [*command, "main.rs"],
         cwd=BUILD,
@@ -134,7 +135,7 @@ def _externs() -> list[tuple[str, str]]:
         words = file.read().split()
     return [
         (name, path)
-        for flag, word in zip(words, words[1:])  # noqa: B905 (Python 3.9 has no strict zip)
+        for flag, word in zip(words, words[1:])  # noqa: B905, RUF007 (newer than Python 3.9)
         if flag == "--extern"
         for name, _, path in [word.partition("=")]
     ]
