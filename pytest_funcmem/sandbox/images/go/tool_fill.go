@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"sort"
+	"strings"
+)
+
+type fillRequest struct {
+	Outline  string   `json:"outline"`
+	Dispatch string   `json:"dispatch"` // empty where each program is alone
+	Codes    []string `json:"codes"`
+	Coverage bool     `json:"coverage"`
+}
+
+type filled struct {
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Text   string `json:"text"`
+	Lines  []int  `json:"lines"`
+	Probes []int  `json:"probes"`
+}
+
+type fillReply struct {
+	Functions []filled `json:"functions"`
+	Case      string   `json:"case"` // of the dispatcher, for one program
+	Dispatch  string   `json:"dispatch"`
+}
+
+// fill makes source files of code that is to stand in the function's place.
+func fill(request fillRequest) fillReply {
+	var o outline
+	if json.Unmarshal([]byte(request.Outline), &o) != nil {
+		o = outline{}
+	}
+	reply := fillReply{}
+	reply.Dispatch, reply.Case, _ = strings.Cut(request.Dispatch, "@CASE@")
+	for i, code := range request.Codes {
+		suffix := ""
+		if request.Dispatch != "" {
+			suffix = "__" + itoa(i)
+		}
+		reply.Functions = append(reply.Functions, fillOne(o, code, suffix, request.Coverage))
+	}
+	return reply
+}
+
+func fillOne(o outline, code, suffix string, coverage bool) filled {
+	const head = "package main\n"
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "function.go", head+code, 0)
+	if err != nil || file == nil || len(file.Decls) == 0 {
+		detail := "there is no function"
+		if err != nil {
+			detail = err.Error()
+		}
+		return filled{Detail: strings.Replace(detail, "function.go:", "", 1)}
+	}
+	var function *ast.FuncDecl
+	for _, decl := range file.Decls {
+		if found, ok := decl.(*ast.FuncDecl); ok && found.Body != nil {
+			if function != nil {
+				return filled{Detail: "there is more than one function"}
+			}
+			function = found
+		} else {
+			return filled{Detail: "there is more than a function"}
+		}
+	}
+	offset := func(pos token.Pos) int { return files.Position(pos).Offset - len(head) }
+	line := func(pos token.Pos) int { return files.Position(pos).Line - 2 }
+	missing := map[string]bool{}
+	for _, name := range o.Missing {
+		missing[name] = true
+	}
+	var edits []edit
+	imports := map[string]string{}
+	locals := localNames(function)
+	ast.Inspect(function, func(node ast.Node) bool {
+		if selector, ok := node.(*ast.SelectorExpr); ok {
+			if base, ok := selector.X.(*ast.Ident); ok && !locals[base] {
+				if path, standard := o.Standard[base.Name]; standard {
+					imports[base.Name] = path
+				} else if missing[base.Name] {
+					name, renamed := o.Renamed[base.Name+"."+selector.Sel.Name]
+					if !renamed {
+						name = base.Name + "__" + selector.Sel.Name
+					}
+					edits = append(edits, edit{offset(selector.Pos()), offset(selector.End()), name})
+				}
+			}
+		}
+		return true
+	})
+	result := filled{OK: true}
+	seen := map[int]bool{}
+	probe := func(statement ast.Stmt) {
+		if _, empty := statement.(*ast.EmptyStmt); empty {
+			return
+		}
+		if at := line(statement.Pos()); at > 0 && at <= strings.Count(code, "\n") {
+			if !seen[at] {
+				seen[at] = true
+				result.Lines = append(result.Lines, at)
+			}
+			if coverage {
+				edits = append(edits, edit{offset(statement.Pos()), offset(statement.Pos()), "funcmem__rt.P(" + itoa(len(result.Probes)) + "); "})
+				result.Probes = append(result.Probes, at)
+			}
+		}
+	}
+	firstLine := line(function.Body.Lbrace)
+	ast.Inspect(function.Body, func(node ast.Node) bool {
+		var statements []ast.Stmt
+		switch node := node.(type) {
+		case *ast.BlockStmt:
+			statements = node.List
+		case *ast.CaseClause:
+			statements = node.Body
+		case *ast.CommClause:
+			statements = node.Body
+		}
+		for _, statement := range statements {
+			switch statement.(type) {
+			case *ast.CaseClause, *ast.CommClause:
+				continue
+			}
+			if line(statement.Pos()) > firstLine || firstLine == 0 {
+				probe(statement)
+			}
+		}
+		return true
+	})
+	sort.Ints(result.Lines)
+	name := function.Name
+	newName := name.Name
+	if newName == "main" || newName == "init" {
+		newName += "__target"
+	}
+	newName += suffix
+	edits = append(edits, edit{offset(name.Pos()), offset(name.End()), newName})
+	text := "package main; "
+	if coverage && len(result.Probes) > 0 {
+		text += "import funcmem__rt \"funcmem/rt\"; "
+	}
+	for _, local := range sortedKeys(imports) {
+		text += "import " + local + " " + quoteGo(imports[local]) + "; "
+	}
+	place := "function" + strings.Replace(suffix, "__", "_", 1) + ".go"
+	result.Text = text + "\n//line " + place + ":1\n" + apply(code, edits) + "\n"
+	return result
+}
