@@ -29,6 +29,7 @@ from pytest_funcmem.studies.severity_command import add_severity_command, run_se
 __all__ = ["main"]
 
 USAGE_EXIT = 4
+CUT_EXIT = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Arguments after the program's name; those of the process by default.
 
     Returns:
-        The exit code: 0 done, 1 where ``doctor`` finds a fault, 4 usage; for ``audit`` pytest's own.
+        The exit code: 0 done, 1 where ``doctor`` finds a fault, 4 usage, 141 where what reads the
+        output stopped reading; for ``audit`` pytest's own.
     """
     parser = _parser()
     options, rest = parser.parse_known_args(arguments)
@@ -73,6 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FuncmemError as error:
         sys.stderr.write(f"funcmem: {error}\n")
         return USAGE_EXIT
+    except BrokenPipeError:
+        # Who reads along has read enough; the interpreter must not try again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CUT_EXIT
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -150,6 +150,7 @@ def _rates(text: str) -> tuple[float, ...]:
 def _show(lines: Iterable[str]) -> None:
     for line in lines:
         sys.stdout.write(line + "\n")
+    sys.stdout.flush()  # a reader that is gone is told of here, and not when the interpreter ends
 
 
 def _write(file: str | None, study: Json) -> None:

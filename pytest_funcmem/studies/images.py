@@ -243,8 +243,10 @@ def _cascade(study: ProxyStudy) -> Figure:
     axes.plot(
         executed,
         [at_random(place, found.leaks, found.functions) for place in executed],
-        color="#666666",
+        color="#333333",
         linestyle=":",
+        linewidth=1.8,
+        zorder=5,  # a score that says nothing lies upon it
         label="random order, expected",
     )
     for number, (name, curve) in enumerate(found.curves.items()):

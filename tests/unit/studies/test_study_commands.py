@@ -224,3 +224,16 @@ def test_images_without_matplotlib_say_what_to_install(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["sweep", str(write_results(line(0))), "--images", str(tmp_path)]) == 4
     assert "pip install 'pytest-funcmem[plots]'" in capsys.readouterr().err
+
+
+def test_a_reader_that_stops_reading_ends_the_command_quietly(line: Lines, write_results: Write) -> None:
+    import subprocess
+    import sys
+
+    report = write_results(*(line(number) for number in range(3)))
+    command = [sys.executable, "-m", "pytest_funcmem.cli", "sweep", str(report)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (141, b"")
