@@ -70,14 +70,20 @@ class Scorer:
         if record.target is None or record.reference is None or not self._metrics:
             return record
         sides = {}
+        cost = record.cost_usd
         for name, side in (("target", record.target), ("reference", record.reference)):
-            scores = tuple(self._score(metric, lock, record.function, side) for metric, lock in self._metrics)
-            sides[name] = replace(side, scores=scores)
-        return replace(record, target=sides["target"], reference=sides["reference"])
+            scores = []
+            for metric, lock in self._metrics:
+                score, dollars = self._score(metric, lock, record.function, side)
+                scores.append(score)
+                cost = cost if dollars is None else (cost or 0.0) + dollars
+            sides[name] = replace(side, scores=tuple(scores))
+        return replace(record, target=sides["target"], reference=sides["reference"], cost_usd=cost)
 
     def _score(
         self, metric: Metric, lock: threading.Lock, function: SourceFunction, side: Side
-    ) -> MetricScore:
+    ) -> tuple[MetricScore, float | None]:
+        """A score, and what it cost: None where nothing was paid, or at a price that is not known."""
         pair = compared_pair(metric.name, function, side)
         with lock:
             signature = metric.signature(pair.language)
@@ -86,9 +92,11 @@ class Scorer:
         if stored is not None:
             with self._counting:
                 self._counters.scores_reused += 1
-            return stored
+            return stored, None
+        cost = None
         if isinstance(metric, Judge):  # asks its server from several threads at once
             (score,) = metric.scores([pair])
+            cost = metric.last_cost or None  # a judge on this machine costs nothing
         else:
             with lock:
                 (score,) = metric.scores([pair])
@@ -98,7 +106,7 @@ class Scorer:
         if found.value is not None or ":" not in metric.name:
             # What a model did not answer, or what was not asked for its cost, may be answered next time.
             self._store.put("score", key, encode(found))
-        return found
+        return found, cost
 
 
 def compared_pair(name: str, function: SourceFunction, side: Side) -> CodePair:

@@ -262,8 +262,5 @@ def _tell(count: int, metrics: tuple[Metric, ...], tallies: dict[str, _Tally]) -
         if tally.missing:
             line += f", {tally.missing} without a figure"
         if isinstance(metric, Judge):
-            done = metric.tally
-            line += f" ({done.asked} asked, {done.stored} from the store, {done.failed} failed"
-            cost = "at a price that is not known" if done.dollars is None else f"${done.dollars:.4f}"
-            line += f", {done.capped} not asked for cost, {cost})"
+            line += f" ({metric.tally.text})"
         sys.stderr.write(line + "\n")

@@ -27,7 +27,7 @@ from pytest_funcmem.harness.builder_process import ProcessBuilder
 from pytest_funcmem.metrics.choice import MetricSettings, split_names
 from pytest_funcmem.metrics.judging.asking import AskerSettings
 from pytest_funcmem.metrics.judging.prices import read_prices
-from pytest_funcmem.metrics.severity.raters import open_rater
+from pytest_funcmem.metrics.severity.raters import JudgeRater, open_rater
 from pytest_funcmem.plugin.item import FunctionItem, SourceNode
 from pytest_funcmem.plugin.options import rerun_command_start, rerun_flags
 from pytest_funcmem.plugin.progress import Progress
@@ -234,6 +234,8 @@ class AuditRun:
             found = rater.rate(tuple(corpus.functions))
         finally:
             rater.close()
+        if isinstance(rater, JudgeRater):
+            self.progress.say(f"{spec}: {rater.tally.text}")
         kept = []
         for function, severity in zip(corpus.functions, found, strict=True):
             if severity.value is None or severity.value >= self.settings.min_severity:

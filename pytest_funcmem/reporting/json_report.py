@@ -140,8 +140,20 @@ def summary_line(summary: Summary, records: Sequence[AuditRecord] = ()) -> dict[
             for item in summary.languages
         },
         "note": summary.note,
+        "scores": _score_means(summary),
         "seconds": _by_stage([record.seconds for record in records]),
     }
+
+
+def _score_means(summary: Summary) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for item in summary.scores:
+        found.setdefault(item.name, {})[item.side] = {
+            "mean": _figure(item.mean),
+            "figures": item.figures,
+            "missing": item.missing,
+        }
+    return found
 
 
 def _side(side: Side | None) -> dict[str, Json]:

@@ -103,6 +103,8 @@ def summary_lines(summary: Summary, *, counters: Counters | None = None, width: 
         "what the same rule finds with target and reference exchanged",
         width,
     )
+    if summary.scores:
+        lines += _score_lines(summary, width)
     if summary.near:
         lines += ["", *_near_table(summary, width), ""]
     lines += _wrapped("note", f"{summary.note}; intervals are Clopper-Pearson, 95 %", width)
@@ -128,6 +130,20 @@ def summary_lines(summary: Summary, *, counters: Counters | None = None, width: 
 def change_text(change: VerdictChange) -> str:
     """A change of verdict in words: ``clean at tau_func=0.9``."""
     return f"{change.verdict or 'not known without a new run'} at {change.under}"
+
+
+def _score_lines(summary: Summary, width: int) -> list[str]:
+    """Means of the metrics, the target's before the reference's, and how often there was no figure."""
+    said: dict[str, list[str]] = {}
+    missing: dict[str, int] = {}
+    for item in summary.scores:
+        said.setdefault(item.name, []).append("n/a" if item.mean is None else f"{item.mean:.3f}")
+        missing[item.name] = missing.get(item.name, 0) + item.missing
+    parts = (
+        f"{name} {' and '.join(means)}" + (f" ({missing[name]} without a figure)" if missing[name] else "")
+        for name, means in said.items()
+    )
+    return _wrapped("scores", "mean of target and reference: " + " · ".join(parts), width)
 
 
 def _near_table(summary: Summary, width: int) -> list[str]:

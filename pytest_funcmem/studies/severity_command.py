@@ -123,12 +123,7 @@ def run_severity_command(options: argparse.Namespace, open_store: Callable[[Path
         for rater in raters:
             _tell(rater.spec, ratings[rater.spec], options.min_severity)
             if isinstance(rater, JudgeRater):
-                done = rater.tally
-                cost = "at a price that is not known" if done.dollars is None else f"${done.dollars:.4f}"
-                sys.stderr.write(
-                    f"    {done.asked} asked, {done.stored} from the store, {done.failed} failed,"
-                    f" {done.capped} not asked for cost, {cost}\n"
-                )
+                sys.stderr.write(f"    {rater.tally.text}\n")
     for first, second in itertools.combinations(specs, 2):
         values = ([severity.value for severity in ratings[spec]] for spec in (first, second))
         found = agreement(*values, threshold=options.min_severity)

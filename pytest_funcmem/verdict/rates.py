@@ -6,10 +6,11 @@ errors are counted beside it and never inside it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 from pytest_funcmem.core.records import (
     LANGUAGES,
@@ -28,6 +29,7 @@ __all__ = [
     "NearThreshold",
     "Rates",
     "RunDecision",
+    "ScoreSummary",
     "Summary",
     "exit_decision",
     "rate",
@@ -75,6 +77,23 @@ class NearThreshold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreSummary:
+    """What one metric gave for one side.
+
+    Attributes:
+        figures: Functions with a figure.
+        missing: Functions without one, such as those where a judge failed.
+        mean: Mean of the figures; None without any.
+    """
+
+    name: str
+    side: Literal["target", "reference"]
+    figures: int
+    missing: int
+    mean: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """All that is said about a run as a whole.
 
@@ -87,6 +106,7 @@ class Summary:
         languages: The same by language, in the fixed order of languages; only those that occur.
         note: What a reader of the rates must know.
         near: Functions whose verdict changes under a threshold nearby, by key.
+        scores: What each metric gave for each side.
     """
 
     counts: Mapping[VerdictKind, int]
@@ -97,6 +117,7 @@ class Summary:
     languages: tuple[LanguageSummary, ...]
     note: str = NO_JUDGE
     near: tuple[NearThreshold, ...] = ()
+    scores: tuple[ScoreSummary, ...] = ()
 
     @property
     def functions(self) -> int:
@@ -194,6 +215,7 @@ def summarise(records: Sequence[AuditRecord], *, tau_func: float = 0.8, tau_text
         languages=tuple(languages),
         note=_note(records),
         near=tuple(sorted(_near(records), key=lambda item: item.key)),
+        scores=tuple(_scores(records)),
     )
 
 
@@ -209,6 +231,24 @@ def _note(records: Sequence[AuditRecord]) -> str:
     if lowest is not None:
         said += f", none of these below severity {lowest}"
     return said + (f"; {unrated} of them got no rating" if unrated else "")
+
+
+def _scores(records: Iterable[AuditRecord]) -> Iterator[ScoreSummary]:
+    sides: tuple[Literal["target", "reference"], ...] = ("target", "reference")
+    found: dict[tuple[str, Literal["target", "reference"]], list[float | None]] = {}
+    for record in records:
+        for side, measured in zip(sides, (record.target, record.reference), strict=True):
+            for score in () if measured is None else measured.scores:
+                found.setdefault((score.name, side), []).append(score.value)
+    for (name, side), values in found.items():
+        figures = sorted(value for value in values if value is not None)  # one sum in any order
+        yield ScoreSummary(
+            name=name,
+            side=side,
+            figures=len(figures),
+            missing=len(values) - len(figures),
+            mean=math.fsum(figures) / len(figures) if figures else None,
+        )
 
 
 def _near(records: Iterable[AuditRecord]) -> Iterator[NearThreshold]:

@@ -47,6 +47,15 @@ class JudgeTally:
     capped: int = 0
     dollars: float | None = None
 
+    @property
+    def text(self) -> str:
+        """All of it, for people."""
+        cost = "at a price that is not known" if self.dollars is None else f"${self.dollars:.4f}"
+        return (
+            f"{self.asked} asked, {self.stored} from the store, {self.failed} failed,"
+            f" {self.capped} not asked for cost, {cost}"
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskerSettings:
@@ -108,12 +117,18 @@ class Asker:
         self.limit = settings.max_cost
         self._purse = Purse(settings.max_cost)
         self._lock = threading.Lock()
+        self._own = threading.local()  # what the calling thread's last questions cost
         self.tally = JudgeTally(dollars=None if self._price is None else 0.0)
 
     @property
     def identity(self) -> str:
         """Which model answers."""
         return self._engine.identity
+
+    @property
+    def last_cost(self) -> float | None:
+        """Dollars of what this thread asked last; None where nothing was asked, or at a price not known."""
+        return getattr(self._own, "dollars", None)
 
     def key(self, question: Question) -> str:
         """What the answer to a question is stored under."""
@@ -152,6 +167,7 @@ class Asker:
                 with self._lock:
                     self.tally.capped += 1
         asked = list(held)
+        self._own.dollars = None
 
         def answered(number: int, reply: Reply) -> None:
             # At once, from whatever thread: should a later question break the run, this one stays answered.
@@ -168,6 +184,9 @@ class Asker:
                 with self._lock:
                     self.tally.asked += sum(key in replies for key in asked)
                     self.tally.dollars = None if self._price is None else self._purse.spent
+            if self._price is not None:
+                answers = (replies[key] for key in asked)
+                self._own.dollars = sum(self._cost(reply) for reply in answers if reply is not None)
         return replies
 
     def _most(self, question: Question) -> float:

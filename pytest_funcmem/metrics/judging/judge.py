@@ -6,6 +6,7 @@ An answer without a score in form is counted and gives no figure, never 0.
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterable, Sequence
 
 from pytest_funcmem.core.errors import UsageError
@@ -60,6 +61,7 @@ class Judge:
         settings = settings or AskerSettings()
         self._prompt = PROMPTS[prompt]
         self._asker = Asker(spec, where=self.name, store=store, settings=settings, engine=engine)
+        self._last = threading.local()
         self._together = _TOGETHER_IN_BATCHES if settings.batch else _TOGETHER
         self._signature = (
             f"judge|prompt:{prompt} {self._prompt.version}|model:{self._asker.identity}"
@@ -71,6 +73,11 @@ class Judge:
         """What became of the questions so far."""
         return self._asker.tally
 
+    @property
+    def last_cost(self) -> float | None:
+        """Dollars of this thread's last call; None where nothing was asked, or at a price not known."""
+        return self._last.dollars if hasattr(self._last, "dollars") else None
+
     def signature(self, language: Language) -> str:
         """How figures are computed; see ``Metric.signature``."""
         return self._signature
@@ -79,8 +86,12 @@ class Judge:
         """Score pairs; see ``Metric.scores``."""
         scores: list[Score] = []
         rest = iter(pairs)
+        self._last.dollars = None
         while some := tuple(itertools.islice(rest, self._together)):
             scores += self._some(some)
+            cost = self._asker.last_cost
+            if cost is not None:
+                self._last.dollars = (self._last.dollars or 0.0) + cost
         return tuple(scores)
 
     def close(self) -> None:
