@@ -26,7 +26,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 4
     pair = PLACE / "pair"
-    report = PLACE / "audit.jsonl"
+    report, page = PLACE / "audit.jsonl", PLACE / "audit.html"
     command = [
         "pytest",
         f"--funcmem-model={pair / 'target'}",
@@ -34,6 +34,7 @@ def main() -> int:
         f"--funcmem-source={pair / 'sources'}",
         f"--funcmem-store={PLACE / 'store'}",
         f"--funcmem-report=json:{report}",
+        f"--funcmem-report=html:{page}",
         *sys.argv[1:],
     ]
     print(f"\n$ {shlex.join(command)}", flush=True)
@@ -44,6 +45,8 @@ def main() -> int:
     print(
         "\npytest exited with 1: the target leaks functions that the reference does not know, and a release"
         f"\ngate would stop here. The same results, one JSON object a line, are in {report}."
+        "\n\nTo see what leaked and how, code beside code and output beside output, open in a browser:"
+        f"\n{page.resolve()}"
     )
     return 0
 
