@@ -25,6 +25,7 @@ PAGES = sorted(
 )
 NOT_RUN = tomllib.loads((Path(__file__).with_name("commands_not_run.toml")).read_text(encoding="utf-8"))
 LEAKS_FOUND = 1
+AUDITS = ("pytest", "funcmem audit", "funcmem harness export")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +107,7 @@ def test_commands_of_a_page(scene, kept: Path, page: str) -> None:
             continue
         done = run(command, place, kept, scene)
         said = f"{page}:{command.line}: {command.text}\n{done.stdout[-3000:]}\n{done.stderr[-2000:]}"
-        audits = command.text.startswith(("pytest", "funcmem audit")) and "--collect-only" not in command.text
+        audits = command.text.startswith(AUDITS) and "--collect-only" not in command.text
         assert done.returncode in ((0, LEAKS_FOUND) if audits else (0,)), said
         assert "Traceback" not in done.stdout + done.stderr, said
         if audits:

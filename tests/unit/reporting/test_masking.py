@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_funcmem.core.digests import text_digest
+from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import (
     AuditRecord,
@@ -130,7 +131,7 @@ def shown_everywhere(record: AuditRecord, tmp_path: Path, settings: Settings) ->
         "terminal": failure_report(record, rerun="pytest x", color=False),
         "reason": record.verdict.reason,
     }
-    for form in REGISTRY["reporter"]:
+    for form in sorted(REGISTRY["reporter"].keys() - {"harness"}):
         path = tmp_path / form
         load("reporter", form)(settings).write({"tool": {"name": "t"}}, [record], ["a.py::f"], path)
         text = path.read_text(encoding="utf-8")
@@ -151,6 +152,11 @@ def test_no_planted_secret_reaches_a_report(planted: AuditRecord, tmp_path: Path
     for form, text in shown_everywhere(mask(planted), tmp_path, Settings(mask=True)).items():
         assert SECRET not in text, form
         assert "hunter2" not in text, form
+
+
+def test_harnesses_are_not_written_under_a_mask() -> None:
+    with pytest.raises(UsageError, match="masked"):
+        load("reporter", "harness")(Settings(mask=True))
 
 
 def test_no_planted_secret_is_left_in_the_record(planted: AuditRecord) -> None:
