@@ -34,6 +34,6 @@ def test_what_breaks_on_the_way_leaves_the_older_file(tmp_path: Path) -> None:
 
 
 def test_no_room_is_an_error_that_names_the_report() -> None:
-    with pytest.raises(AuditError, match="The HTML report could not be written: .*") as caught:
+    with pytest.raises(AuditError, match="The HTML report could not be written") as caught:
         write_whole(Path("/proc/nothing/out.html"), ["text"], what="HTML report")
     assert "out.html" in str(caught.value)
