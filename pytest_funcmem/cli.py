@@ -23,6 +23,7 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import PromptCutter
 from pytest_funcmem.exchange.command import add_harness_command, run_harness_command
 from pytest_funcmem.metrics.score_command import add_score_command, run_score_command
+from pytest_funcmem.store.command import add_store_command, run_store_command
 from pytest_funcmem.studies.commands import add_study_commands, run_proxies_command, run_sweep_command
 from pytest_funcmem.studies.severity_command import add_severity_command, run_severity_command
 
@@ -39,8 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Arguments after the program's name; those of the process by default.
 
     Returns:
-        The exit code: 0 done, 1 where ``doctor`` finds a fault, 4 usage, 141 where what reads the
-        output stopped reading; for ``audit`` pytest's own.
+        The exit code: 0 done, 1 where ``doctor`` or ``store verify`` finds a fault, 4 usage, 141 where what
+        reads the output stopped reading; for ``audit`` pytest's own.
     """
     parser = _parser()
     options, rest = parser.parse_known_args(arguments)
@@ -65,6 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return run_sweep_command(options)
             case "severity":
                 return _severity(options)
+            case "store":
+                return _store(options)
+            case "compare":
+                return _compare(options)
             case "images":
                 return _build_images(options)
             case "doctor":
@@ -115,6 +120,16 @@ def _parser() -> argparse.ArgumentParser:
     add_study_commands(commands)
     add_severity_command(commands)
     add_harness_command(commands)
+    add_store_command(commands)
+    compare = commands.add_parser(
+        "compare",
+        help="show what changed between two checkpoints",
+        description="Compare two JSON reports of the same functions: new, gone and same leaks, and their "
+        "rates with McNemar's exact test.",
+    )
+    compare.add_argument("before", metavar="A", help="JSON report of the first checkpoint")
+    compare.add_argument("after", metavar="B", help="JSON report of the second checkpoint")
+    compare.add_argument("--json", action="store_true", help="write one JSON object instead of a table")
     images = commands.add_parser("images", help="build the sandbox images")
     images.add_argument("action", choices=["build"])
     images.add_argument("--base", metavar="IMAGE", default=None, help="image to build upon")
@@ -217,6 +232,22 @@ def _severity(options: argparse.Namespace) -> int:
     from pytest_funcmem.store.directory_store import DirectoryStore
 
     return run_severity_command(options, DirectoryStore)
+
+
+def _store(options: argparse.Namespace) -> int:
+    return run_store_command(options)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from pytest_funcmem.reporting.comparison import compare, comparison_json, comparison_lines
+    from pytest_funcmem.reporting.json_report import read_report
+
+    found = compare(read_report(Path(options.before)), read_report(Path(options.after)))
+    text = (
+        json.dumps(comparison_json(found), indent=2) if options.json else "\n".join(comparison_lines(found))
+    )
+    sys.stdout.write(f"{text}\n")
+    return 0
 
 
 def _build_images(options: argparse.Namespace) -> int:

@@ -32,7 +32,17 @@ PACKAGES = (
 )
 
 # Settings that say where things are kept, not how verdicts are reached.
-PLACES = ("store", "report", "baseline", "workers", "prices")
+PLACES = (
+    "store",
+    "report",
+    "baseline",
+    "update_baseline",
+    "accept_who",
+    "accept_until",
+    "accept_reason",
+    "workers",
+    "prices",
+)
 
 
 def run_manifest(
@@ -65,6 +75,8 @@ def run_manifest(
         finished: UTC time, ISO 8601.
     """
     values = plain(settings)
+    if len(settings.model) <= 1:
+        values["model"] = settings.target
     return {
         "kind": "manifest",
         "format_version": 1,

@@ -65,9 +65,11 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         name="model",
         kind="text",
-        default=None,
+        default=(),
         metavar="SPEC",
-        help="Target model under audit: hf:PATH_OR_ID[@REVISION], openai:BASE_URL#MODEL or replay:FILE.",
+        repeatable=True,
+        help="Target model under audit: hf:PATH_OR_ID[@REVISION], openai:BASE_URL#MODEL or replay:FILE "
+        "(repeatable: several checkpoints in one run).",
     ),
     Option(
         name="reference",
@@ -133,7 +135,59 @@ OPTIONS: tuple[Option, ...] = (
         kind="path",
         default=None,
         metavar="FILE",
-        help="File of accepted leaks.",
+        help="File of accepted leaks (TOML): those are xfail, expired and new ones fail.",
+    ),
+    Option(
+        name="update-baseline",
+        kind="flag",
+        default=False,
+        help="Write this run's leaks to the baseline; what is known of earlier ones is kept.",
+    ),
+    Option(
+        name="accept-who",
+        kind="text",
+        default=None,
+        metavar="NAME",
+        help="Who accepts the leaks that --funcmem-update-baseline adds; the login name otherwise.",
+    ),
+    Option(
+        name="accept-until",
+        kind="text",
+        default=None,
+        metavar="YYYY-MM-DD",
+        help="Last day on which the leaks that --funcmem-update-baseline adds are accepted; "
+        "otherwise 90 days from now.",
+    ),
+    Option(
+        name="accept-reason",
+        kind="text",
+        default=None,
+        metavar="TEXT",
+        help="Why the leaks that --funcmem-update-baseline adds are accepted.",
+    ),
+    Option(
+        name="max-rate",
+        kind="text",
+        default=(),
+        metavar="[KIND][/LANGUAGE]=RATE",
+        repeatable=True,
+        help="Largest rate of leaks, held against the upper bound of its 95 % interval, such as 0.01, "
+        "functional=0.02 or verbatim/java=0.005 (repeatable); such leaks are then xfail.",
+    ),
+    Option(
+        name="stop-early",
+        kind="flag",
+        default=False,
+        help="With --funcmem-max-rate: audit in random order and stop once the question is settled.",
+    ),
+    Option(
+        name="time-budget",
+        kind="float",
+        default=None,
+        low=1.0,
+        high=31_536_000.0,
+        metavar="SECONDS",
+        help="Audit in a seeded random order and skip what is not reached in so many seconds.",
     ),
     Option(
         name="tau-func",
@@ -366,7 +420,7 @@ OPTIONS: tuple[Option, ...] = (
 class Settings:
     """Every option with its value; one audit has one of these."""
 
-    model: str | None = None
+    model: tuple[str, ...] = ()
     reference: str | None = None
     source: tuple[str, ...] = ()
     preset: str | None = None
@@ -376,6 +430,13 @@ class Settings:
     report: tuple[str, ...] = ()
     mask: bool = False
     baseline: str | None = None
+    update_baseline: bool = False
+    accept_who: str | None = None
+    accept_until: str | None = None
+    accept_reason: str | None = None
+    max_rate: tuple[str, ...] = ()
+    stop_early: bool = False
+    time_budget: float | None = None
     tau_func: float = 0.8
     tau_text: float = 0.75
     inputs: int = 10
@@ -402,6 +463,11 @@ class Settings:
     image: str | None = None
     runtime: str | None = None
     server_timeout: float = 300.0
+
+    @property
+    def target(self) -> str | None:
+        """The target model, where there is one; of several, the first."""
+        return self.model[0] if self.model else None
 
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -519,6 +585,18 @@ def settings_from(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
             f"A harness of {settings.inputs} input states cannot have {settings.min_inputs} valid ones.",
             where="--funcmem-inputs, --funcmem-min-inputs",
             remedy="Lower --funcmem-min-inputs or raise --funcmem-inputs.",
+        )
+    if settings.stop_early and not settings.max_rate:
+        raise UsageError(
+            "Without a maximal rate there is no question that could be settled early.",
+            where="--funcmem-stop-early",
+            remedy="Add --funcmem-max-rate=RATE; to stop at the first leak, use pytest's -x.",
+        )
+    if settings.update_baseline and settings.baseline is None:
+        raise UsageError(
+            "There is no baseline to write to.",
+            where="--funcmem-update-baseline",
+            remedy="Add --funcmem-baseline=FILE.",
         )
     return settings
 

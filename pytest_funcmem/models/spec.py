@@ -7,6 +7,7 @@ question: whether a text with an ``@`` in it names a path as it stands.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 
 from pytest_funcmem.core.errors import ModelSpecError
 
-__all__ = ["ModelSpec", "parse_spec"]
+__all__ = ["ModelSpec", "parse_spec", "short_names"]
 
 _FORMS = "hf:PATH_OR_ID[@REVISION], openai:BASE_URL#MODEL or replay:FILE"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9_][\w.-]{0,95})?")
@@ -146,3 +147,29 @@ def _server(text: str, rest: str) -> ModelSpec:
 
 def _without_secret(text: str) -> str:
     return re.sub(r"//[^/#?]*@", "//***@", re.sub(r"\?[^#]*", "?***", text))
+
+
+def short_names(specs: Sequence[str]) -> list[str]:
+    """Short names that tell models apart, as node ids end in: the last part of a path, or more of it.
+
+    Args:
+        specs: Different SPECs.
+    """
+    parts = [[part for part in _plain_name(spec).split("/") if part] for spec in specs]
+    for length in range(1, max(len(item) for item in parts) + 1):
+        names = ["/".join(item[-length:]) for item in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [_bracketless(spec) for spec in specs]
+
+
+def _plain_name(spec: str) -> str:
+    parsed = parse_spec(spec)
+    name = parsed.model or parsed.location
+    if parsed.kind == "replay":
+        name = str(Path(name).with_suffix(""))
+    return _bracketless(name if parsed.revision is None else f"{name}@{parsed.revision}")
+
+
+def _bracketless(text: str) -> str:
+    return text.replace("[", "(").replace("]", ")").replace("::", ":")

@@ -6,9 +6,9 @@ imports no other room until an audit is switched on.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,7 +16,6 @@ from pytest_funcmem.core.errors import FuncmemError, UsageError
 from pytest_funcmem.plugin.options import (
     AUDIT_SUFFIX,
     add_options,
-    refuse_distribution,
     refuse_lone_options,
 )
 
@@ -72,7 +71,6 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_funcmem.plugin.session import AuditSession
 
     try:
-        refuse_distribution(config)
         config.stash[SESSION] = AuditSession(config, whole_command_line=bool(model) and not named)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
@@ -134,12 +132,44 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     if audits is None or session.config.option.collectonly or session.testsfailed:
         return (yield)
     try:
-        audits.start(session.items)
+        if not audits.is_controller:
+            audits.start(session.items)
         return (yield)
     except FuncmemError as error:
         raise pytest.UsageError(str(error)) from error
     finally:
         audits.close()
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Close a run whose last function is decided."""
+    audits = item.config.stash.get(SESSION, None)
+    if audits is not None:
+        audits.close_done()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker process of pytest-xdist, before it starts, where its records will come from."""
+    audits = node.config.stash.get(SESSION, None)
+    if audits is not None:
+        audits.tell_worker(node.workerinput)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """Audit what the workers of pytest-xdist are to run, here in their controller."""
+    audits = node.config.stash.get(SESSION, None)
+    if audits is not None and not node.config.option.collectonly:
+        audits.start_distributed(ids)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Take note of the items that the workers of pytest-xdist have reached."""
+    node = getattr(report, "node", None)
+    audits = None if node is None else node.config.stash.get(SESSION, None)
+    if audits is not None and report.when == "setup":
+        audits.reached(report.nodeid)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -154,8 +184,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         audits.problems.append(str(error))
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return
-    if exitstatus == pytest.ExitCode.OK and not audits.decided_enough():
-        session.exitstatus = 6
+    if exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = audits.exit_code()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

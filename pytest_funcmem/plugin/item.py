@@ -10,9 +10,11 @@ import pytest
 from _pytest._code.code import ExceptionInfo, ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
+from pytest_funcmem.core.errors import AuditError
 from pytest_funcmem.core.records import AuditRecord, SourceFunction
 from pytest_funcmem.reporting.digests import shown_digest
 from pytest_funcmem.reporting.failure_report import failure_report
+from pytest_funcmem.reporting.plain_text import visible
 
 if TYPE_CHECKING:
     from pytest_funcmem.plugin.run import AuditRun
@@ -23,9 +25,11 @@ __all__ = ["FunctionItem", "Leak", "SourceNode"]
 class Leak(AssertionError):  # noqa: N818  (a leak is a finding, not an error)
     """The target leaked a function that the reference does not know; carries the record."""
 
-    def __init__(self, record: AuditRecord) -> None:
-        super().__init__(f"{record.verdict.kind}: {record.verdict.reason}")
+    def __init__(self, record: AuditRecord, note: str = "") -> None:
+        noted = f" ({note})" if note else ""
+        super().__init__(f"{record.verdict.kind}{noted}: {record.verdict.reason}")
         self.record = record
+        self.note = note
 
 
 class LeakRepr(TerminalRepr):
@@ -77,7 +81,10 @@ class SourceNode(pytest.Collector):
         """One item a function, in the order of the file."""
         return [
             FunctionItem.from_parent(
-                self, name=function.key.partition("::")[2], original=function, run=self.run
+                self,
+                name=function.key.partition("::")[2] + (f"[{self.run.label}]" if self.run.label else ""),
+                original=function,
+                run=self.run,
             )
             for function in self.functions
         ]
@@ -118,13 +125,18 @@ class FunctionItem(pytest.Item):
         self.add_marker("funcmem")
 
     def setup(self) -> None:
-        """Wait for the record; an audit that broke is an error here."""
-        self.record = self.run.wait(self.original.key)
+        """Wait for the record; an audit that broke is an error here, one that was ended early skips."""
+        try:
+            self.record = self.run.wait(self.original.key)
+        except AuditError as error:
+            pytest.fail(self.run.told(str(error), self.nodeid), pytrace=False)
+        if self.record is None:
+            raise pytest.skip.Exception(self.run.stopped or "not reached", _use_item_location=True)
         # An item that is run again, as pytest-rerunfailures does, says everything once.
         others = [entry for entry in self.user_properties if not str(entry[0]).startswith("funcmem_")]
         self.user_properties[:] = [*others, *junit_properties(self.record)]
         if self.record.verdict.kind == "error":
-            pytest.fail(self.record.verdict.reason, pytrace=False)
+            pytest.fail(self.run.told(self.record.verdict.reason, self.nodeid), pytrace=False)
 
     def runtest(self) -> None:
         """Assert counterfactual non-memorization."""
@@ -135,7 +147,11 @@ class FunctionItem(pytest.Item):
             # With the item's own location, the summary names the audited function, not this line.
             raise pytest.skip.Exception(record.verdict.reason, _use_item_location=True)
         if record.verdict.is_leak:
-            raise Leak(record)
+            entry = self.run.entries[self.original.key]
+            if not entry.fails:
+                # A no-op under --runxfail, where the leak fails as any other.
+                pytest.xfail(f"{record.verdict.kind} leak, {entry.note}")
+            raise Leak(record, entry.note)
 
     def repr_failure(self, excinfo: ExceptionInfo[BaseException], style: Any = None) -> str | TerminalRepr:
         """The failure report of a leak; pytest's own representation of anything else."""
@@ -147,10 +163,11 @@ class FunctionItem(pytest.Item):
         )
         if self.config.option.tbstyle == "line":
             return LineRepr(location)
-        rerun = " ".join(shlex.quote(part) for part in self.run.rerun_command(self))
+        noted = f"{visible(excinfo.value.note)}\n\n" if excinfo.value.note else ""
+        rerun = " ".join(shlex.quote(part) for part in self.run.rerun_command(self.nodeid))
         return LeakRepr(
-            failure_report(record, rerun=rerun, color=False),
-            failure_report(record, rerun=rerun, color=True),
+            noted + failure_report(record, rerun=rerun, color=False),
+            noted + failure_report(record, rerun=rerun, color=True),
             location,
         )
 

@@ -22,6 +22,7 @@ __all__ = [
     "add_options",
     "audit_file_settings",
     "command_line_settings",
+    "is_controller",
     "quiet",
     "refuse_distribution",
     "refuse_lone_options",
@@ -32,6 +33,17 @@ __all__ = [
 
 AUDIT_SUFFIX = ".funcmem.toml"
 COMMAND_INI = "funcmem_command"
+
+# What the rerun of one function must not do: replace a report of all, change the baseline, or sample.
+_NOT_RERUN = (
+    "report",
+    "update-baseline",
+    "accept-who",
+    "accept-until",
+    "accept-reason",
+    "stop-early",
+    "time-budget",
+)
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -93,7 +105,7 @@ def refuse_lone_options(config: pytest.Config, *, has_audit: bool) -> None:
     Raises:
         UsageError: With what is missing.
     """
-    empty = config.getoption("--funcmem-model") == ""
+    empty = "" in (config.getoption("--funcmem-model") or ())
     given = [flag for flag in ("--funcmem-source", "--funcmem-reference") if config.getoption(flag)]
     if empty or (given and not has_audit):
         raise UsageError(
@@ -104,18 +116,40 @@ def refuse_lone_options(config: pytest.Config, *, has_audit: bool) -> None:
         )
 
 
-def refuse_distribution(config: pytest.Config) -> None:
-    """Refuse to audit in the worker processes of pytest-xdist: each would see a part and report it as all.
+def is_controller(config: pytest.Config) -> bool:
+    """Whether pytest-xdist is to distribute this session's items to worker processes."""
+    return bool(config.getoption("numprocesses", None) or config.getoption("tx", None))
+
+
+def refuse_distribution(config: pytest.Config, settings: Settings) -> None:
+    """Refuse what cannot be audited by the processes of pytest-xdist.
 
     Raises:
-        UsageError: pytest-xdist is distributing.
+        UsageError: Workers on other machines, every item in every worker, or a sample in random order.
     """
-    if hasattr(config, "workerinput") or config.getoption("numprocesses", None):
+    if not is_controller(config):
+        return
+    if any(
+        not str(spec).partition("*")[2].startswith("popen") and not str(spec).startswith("popen")
+        for spec in config.getoption("tx", None) or ()
+    ):
         raise UsageError(
-            "An audit does not run in the processes of pytest-xdist.",
-            where="-n",
-            expected="one pytest process; the audit itself works on all cores",
-            remedy="Leave -n out, or set -n 0 where it is a default.",
+            "An audit does not run on other machines by way of pytest-xdist.",
+            where="--tx",
+            expected="worker processes on this machine, -n N",
+            remedy="Run an audit on each machine, with one --funcmem-store that all of them see.",
+        )
+    if config.getoption("dist", "no") == "each":
+        raise UsageError(
+            "An audit runs each function once.",
+            where="--dist=each",
+            remedy="Leave --dist out, or use --dist=load.",
+        )
+    if settings.stop_early or settings.time_budget is not None:
+        raise UsageError(
+            "A sample is audited in one order, which the processes of pytest-xdist do not keep.",
+            where="-n with " + ("--funcmem-stop-early" if settings.stop_early else "--funcmem-time-budget"),
+            remedy="Leave -n out, or set -n 0 where it is a default; the audit itself works on all cores.",
         )
 
 
@@ -175,7 +209,9 @@ def _relative(option: Option, value: Any, base: Path) -> Any:
         if option.repeatable:
             return tuple(str(base / item) for item in value)
         return str(base / value)
-    if option.name in ("model", "reference"):
+    if option.name == "model":
+        return tuple(_relative_spec(item, base) for item in value)
+    if option.name == "reference":
         return _relative_spec(value, base)
     if option.name == "filter":
         kind, colon, rest = value.partition(":")
@@ -205,7 +241,7 @@ def rerun_flags(config: pytest.Config) -> list[str]:
     own = ("source", "store") if config.getini(COMMAND_INI) else ()  # the command adds them itself
     for option in OPTIONS:
         given = config.getoption(option.flag)
-        if given is None or option.name == "report" or option.name in own:
+        if given is None or option.name in _NOT_RERUN or option.name in own:
             continue
         if option.kind == "flag":
             flags.append(option.flag if given else option.flag.replace("--", "--no-", 1))

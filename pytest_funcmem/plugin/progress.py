@@ -6,7 +6,9 @@ nothing.
 
 from __future__ import annotations
 
+import math
 import textwrap
+import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import TypeVar
@@ -59,26 +61,45 @@ class Progress:
         for line in textwrap.wrap(text, width=100, initial_indent="funcmem: ", subsequent_indent="  "):
             reporter.write_line(line)
 
-    def wait(self, future: Future[T]) -> T:
-        """Wait for a future, showing progress meanwhile; Ctrl-C gets through."""
+    def wait(self, future: Future[T], *, timeout_s: float | None = None) -> T | None:
+        """Wait for a future, showing progress meanwhile; Ctrl-C gets through.
+
+        Args:
+            future: What to wait for.
+            timeout_s: Longest wait in seconds; None waits for ever.
+
+        Returns:
+            The result; None where the time ran out.
+        """
+        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
         try:
-            return future.result(timeout=PATIENCE_S)
+            return future.result(timeout=max(0.0, min(PATIENCE_S, deadline - time.monotonic())))
         except FutureTimeoutError:
             if future.done():
                 raise  # the work itself raised it
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         capture = self._config.pluginmanager.get_plugin("capturemanager")
         if reporter is None or self._config.getoption("verbose") < 0:
-            return future.result()
+            return self._wait_silently(future, deadline)
         if capture is None:
-            return self._wait_showing(future, reporter)
+            return self._wait_showing(future, reporter, deadline)
         with capture.global_and_fixture_disabled():
-            return self._wait_showing(future, reporter)
+            return self._wait_showing(future, reporter, deadline)
 
-    def _wait_showing(self, future: Future[T], reporter: pytest.TerminalReporter) -> T:
+    def _wait_silently(self, future: Future[T], deadline: float) -> T | None:
+        try:
+            return future.result(None if deadline == math.inf else max(0.0, deadline - time.monotonic()))
+        except FutureTimeoutError:
+            if future.done():
+                raise
+            return None
+
+    def _wait_showing(
+        self, future: Future[T], reporter: pytest.TerminalReporter, deadline: float
+    ) -> T | None:
         tty = reporter.isatty
         try:
-            while True:
+            while time.monotonic() < deadline:
                 if tty:
                     self._rewrite(reporter)
                 else:
@@ -88,6 +109,7 @@ class Progress:
                 except FutureTimeoutError:
                     if future.done():
                         raise
+            return None
         finally:
             if tty:
                 self._erase(reporter)

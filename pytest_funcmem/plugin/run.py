@@ -1,200 +1,164 @@
-"""One audit within a pytest session: its settings, its functions, its pipeline, its reports."""
+"""One target model within an audit: its pipeline, the records of its functions, its decision."""
 
 from __future__ import annotations
 
-import datetime
-import os
+import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_funcmem.audit.events import Counters
-from pytest_funcmem.audit.manifest import run_manifest
 from pytest_funcmem.audit.pipeline import Audit
-from pytest_funcmem.audit.preflight import check_model, named_functions
+from pytest_funcmem.audit.preflight import named_functions
 from pytest_funcmem.audit.remembered_model import RememberedModel
-from pytest_funcmem.audit.scoring import Scorer
 from pytest_funcmem.audit.world import open_world
+from pytest_funcmem.core.digests import text_digest
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.options import Settings
-from pytest_funcmem.core.records import AuditRecord, Severity, SourceFunction
-from pytest_funcmem.core.registry import REGISTRY, load
-from pytest_funcmem.corpora.places import file_of
-from pytest_funcmem.corpora.reading import Corpus, read_sources
+from pytest_funcmem.core.records import AuditRecord, Json
+from pytest_funcmem.core.registry import REGISTRY
+from pytest_funcmem.corpora.reading import Corpus
 from pytest_funcmem.harness.builder_process import ProcessBuilder
-from pytest_funcmem.metrics.choice import MetricSettings, split_names
-from pytest_funcmem.metrics.judging.asking import AskerSettings
-from pytest_funcmem.metrics.judging.prices import read_prices
-from pytest_funcmem.metrics.severity.raters import JudgeRater, open_rater
-from pytest_funcmem.plugin.item import FunctionItem, SourceNode
+from pytest_funcmem.plugin.acceptance import Acceptance
+from pytest_funcmem.plugin.entry import AuditEntry
 from pytest_funcmem.plugin.options import rerun_command_start, rerun_flags
 from pytest_funcmem.plugin.progress import Progress
 from pytest_funcmem.plugin.quiet_log import QuietLog
+from pytest_funcmem.plugin.ratings import Ratings
+from pytest_funcmem.plugin.relay import RecordInbox, RecordOutbox
+from pytest_funcmem.reporting.gate_lines import gate_json, gate_lines
 from pytest_funcmem.reporting.masking import mask
 from pytest_funcmem.store.directory_store import DirectoryStore
-from pytest_funcmem.verdict.rates import RunDecision, Summary, exit_decision, summarise
+from pytest_funcmem.verdict.gate import LimitResult, RunDecision, exit_decision, limit_results
+from pytest_funcmem.verdict.rates import Summary, summarise
+from pytest_funcmem.verdict.sequence import SEQUENCE, Question
 
 __all__ = ["AuditRun"]
 
 
 class AuditRun:
-    """One audit within a session.
+    """The audit of one target model.
 
     Args:
         config: pytest's.
-        settings: Of this audit.
+        settings: Of this audit; the model is this one alone.
+        corpus: The functions.
+        acceptance: What leaks count as.
+        ratings: What rated the functions, and what scores their completions.
         audit_file: The audit file it comes from; None where the command line is the audit.
+        label: What node ids end in; None where there is one model.
     """
 
-    def __init__(self, config: pytest.Config, settings: Settings, *, audit_file: Path | None = None) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        corpus: Corpus,
+        acceptance: Acceptance,
+        ratings: Ratings,
+        *,
+        audit_file: Path | None = None,
+        label: str | None = None,
+    ) -> None:
         self.config = config
         self.settings = settings
+        self.corpus = corpus
+        self.acceptance = acceptance
+        self.ratings = ratings
         self.audit_file = audit_file
-        self.items: list[FunctionItem] = []
-        self.unnamed = 0  # functions that a replay file does not name
-        self.started = _now()
+        self.label = label
+        self.entries: dict[str, AuditEntry] = {}  # by key, in the order of the functions
         self.progress = Progress(config)
-        self._quiet = QuietLog()
-        self.reports = tuple(_report(item) for item in settings.report)
-        self.metrics = _metrics(settings)
-        self.severities: dict[str, Severity] = {}
-        self._check()
-        self.corpus: Corpus = read_sources(
-            [Path(source) for source in settings.source],
-            min_lines=settings.min_lines,
-            max_lines=settings.max_lines,
-        )
-        if self.corpus.functions and settings.filter is not None:
-            self.corpus = self._filtered(self.corpus, settings.filter)
-        if not self.corpus.functions:
-            raise self._nothing_found()
         self.audit: Audit | None = None
         self.builders: dict[str, ProcessBuilder] = {}
-
-    def _check(self) -> None:
-        settings = self.settings
-        place = str(self.audit_file) if self.audit_file is not None else "command line"
-        if settings.model is None:
-            raise UsageError(
-                "No target model was given.",
-                where=place,
-                remedy="Add --funcmem-model=SPEC (hf:PATH, openai:URL#MODEL or replay:FILE).",
-            )
-        if settings.reference is None:
-            raise UsageError(
-                "No reference model was given.",
-                where=place,
-                expected="a model like the target that never saw the audited functions: without it, "
-                "memorization cannot be told from generalization",
-                remedy="Add --funcmem-reference=SPEC, such as the checkpoint from before this data.",
-            )
-        if settings.builder != "local":
-            raise UsageError(
-                f"The builder {settings.builder!r} is not part of this version.",
-                where="--funcmem-builder",
-                expected="local",
-                remedy="Leave the option out.",
-            )
-        if settings.baseline is not None:
-            raise UsageError(
-                "Baselines are not part of this version.",
-                where="--funcmem-baseline",
-                remedy="Leave the option out; accepted leaks can be left out with --deselect NODEID.",
-            )
-        check_model(settings.model, settings)
-        check_model(settings.reference, settings)
-
-    def _nothing_found(self) -> UsageError:
-        left_out = ", ".join(f"{number} {reason}" for reason, number in self.corpus.dropped.items() if number)
-        return UsageError(
-            "There is no function to audit.",
-            where=", ".join(self.settings.source),
-            expected=f"functions with bodies of {self.settings.min_lines} to {self.settings.max_lines} lines",
-            remedy=f"Left out were: {left_out}; --funcmem-min-lines and --funcmem-max-lines set the lengths."
-            if left_out
-            else "Name files in Python, Java, C, Rust or Go, a directory of such, or a data set.",
+        self.inbox: RecordInbox | None = None
+        self.stopped: str | None = None  # why the rest is skipped
+        self.settled: str | None = None
+        self.store: DirectoryStore | None = None
+        self.named = self._named()
+        # Functions that a replay file does not name.
+        self.unnamed = 0 if self.named is None else sum(f.key not in self.named for f in corpus.functions)
+        self._question = (
+            Question(acceptance.limits, min_conclusive=settings.min_conclusive)
+            if settings.stop_early
+            else None
         )
+        self._deadline: float | None = None
+        self._quiet = QuietLog()
+        self._told: dict[str, str] = {}
+        self.closed = False
+        self._done = 0  # functions, from the first, whose records are there
 
-    # -------------------------------------------------------------------------------------- collecting
-
-    def nodes(self, parent: pytest.Collector) -> list[SourceNode]:
-        """One collector a source file or row, in order."""
-        by_path: dict[str, list[SourceFunction]] = {}
-        for function in self.corpus.functions:
-            by_path.setdefault(function.key.partition("::")[0], []).append(function)
-        nodes = []
-        for name, functions in by_path.items():
-            # Under a session the node id is the path alone; pytest's own rule would begin it with "::".
-            identifier = {"nodeid": name} if isinstance(parent, pytest.Session) else {}
-            nodes.append(
-                SourceNode.from_parent(
-                    parent,
-                    name=name,
-                    run=self,
-                    functions=tuple(functions),
-                    path=self._file_of(name),
-                    **identifier,
-                )
-            )
-        return nodes
-
-    def _file_of(self, name: str) -> Path:
-        return file_of(self.settings.source, name) or Path(self.settings.source[0]).absolute()
-
-    def split_unnamed(self, items: Sequence[FunctionItem]) -> tuple[list[FunctionItem], list[FunctionItem]]:
-        """Part the items that every replay file names from those that one does not.
+    def _named(self) -> frozenset[str] | None:
+        """Keys that every replay file names; None where there is none.
 
         Raises:
             UsageError: A replay file names none of the functions.
         """
-        named: set[str] | None = None
-        for spec in (self.settings.model, self.settings.reference):
+        named: frozenset[str] | None = None
+        for spec in (self.settings.target, self.settings.reference):
             keys = named_functions(spec, self.settings) if spec is not None else None
             if keys is None:
                 continue
-            if items and not any(item.original.key in keys for item in items):
+            if not any(function.key in keys for function in self.corpus.functions):
                 raise UsageError(
                     "The replay file names none of the collected functions.",
                     where=spec,
-                    expected=f"names such as {items[0].original.key}",
+                    expected=f"names such as {self.corpus.functions[0].key}",
                     remedy="Write the prompts with 'funcmem prompts' and complete those.",
                 )
-            named = set(keys) if named is None else named & set(keys)
-        if named is None:
-            return list(items), []
-        kept = [item for item in items if item.original.key in named]
-        dropped = [item for item in items if item.original.key not in named]
-        self.unnamed += len(dropped)
-        return kept, dropped
+            named = keys if named is None else named & keys
+        return named
 
     # ----------------------------------------------------------------------------------------- running
 
-    def select(self, items: Sequence[FunctionItem]) -> None:
-        """Take the items that will run."""
-        self.items = list(items)
+    def select(self, nodeids: Sequence[tuple[str, str]]) -> None:
+        """Take what will run.
 
-    def start(self) -> None:
-        """Begin to work on the selected items.
+        Args:
+            nodeids: (key, node id) of each selected function.
+        """
+        given = dict(nodeids)
+        self.entries = {
+            function.key: AuditEntry(nodeid=given[function.key], function=function)
+            for function in self.corpus.functions
+            if function.key in given
+        }
+
+    def shuffled(self, keys: Sequence[str]) -> list[str]:
+        """Keys in the seeded random order in which a sample is audited; a function's place is its own."""
+        return sorted(keys, key=lambda key: text_digest(f"{self.settings.seed}:{key}"))
+
+    @property
+    def samples(self) -> bool:
+        """Whether the functions are audited in random order, so that what is reached is a sample."""
+        return self.settings.stop_early or self.settings.time_budget is not None
+
+    def start(self, outbox: RecordOutbox | None = None) -> None:
+        """Begin to work on the selected functions.
+
+        Args:
+            outbox: Where records are laid down for other processes; None where there are none.
 
         Raises:
             UsageError: The sandbox that was asked for cannot be opened on this machine.
             StoreError: The store cannot be written.
         """
         settings = self.settings
-        self.started = _now()
         if settings.mask:
             self._quiet.start()
-        store = DirectoryStore(Path(settings.store))
-        store.prepare()
-        target = RememberedModel(_given(settings.model), settings, store)
-        reference = RememberedModel(_given(settings.reference), settings, store)
+        if settings.time_budget is not None:
+            self._deadline = time.monotonic() + settings.time_budget
+        self.store = DirectoryStore(Path(settings.store))
+        self.store.prepare()
+        target = RememberedModel(_given(settings.target), settings, self.store)
+        reference = RememberedModel(_given(settings.reference), settings, self.store)
         counters = Counters()
-        scorer = self._open_scorer(store, counters)
+        scorer = self.ratings.open_scorer(self.store, counters)
         world = open_world(
             settings.sandbox,
-            [item.original.language for item in self.items],
+            [entry.function.language for entry in self.entries.values()],
             workers=settings.workers,
             image=settings.image,
             runtime=settings.runtime,
@@ -210,55 +174,19 @@ class AuditRun:
             reference=reference,
             sandbox=world.sandbox,
             builders=self.builders,
-            store=store,
+            store=self.store,
             worlds=world.keys,
             lacking=world.lacking,
             listener=self.progress,
             counters=counters,
             scorer=scorer,
-            severities=self.severities,
+            severities=self.ratings.severities,
         )
-        self.audit.start([item.original.key for item in self.items])
-
-    def _filtered(self, corpus: Corpus, spec: str) -> Corpus:
-        """The functions that hold logic worth protecting; what got no rating stays.
-
-        Raises:
-            UsageError: There is no such rater.
-            AuditError: The engine behind it failed.
-        """
-        store = DirectoryStore(Path(self.settings.store))
-        rater = open_rater(spec, store=store, settings=self._judges(), where="--funcmem-filter")
-        self.progress.say(f"rating {len(corpus.functions)} functions by {spec}")
-        try:
-            found = rater.rate(tuple(corpus.functions))
-        finally:
-            rater.close()
-        if isinstance(rater, JudgeRater):
-            self.progress.say(f"{spec}: {rater.tally.text}")
-        kept = []
-        for function, severity in zip(corpus.functions, found, strict=True):
-            if severity.value is None or severity.value >= self.settings.min_severity:
-                self.severities[function.key] = severity
-                kept.append(function)
-        dropped = {**corpus.dropped, "low_severity": len(found) - len(kept)}
-        return replace(corpus, functions=tuple(kept), dropped=dropped)
-
-    def _judges(self) -> AskerSettings:
-        prices = self.settings.prices
-        return AskerSettings(
-            max_cost=self.settings.judge_max_cost,
-            prices=None if prices is None else read_prices(Path(prices)),
-            device=self.settings.device,
-        )
-
-    def _open_scorer(self, store: DirectoryStore, counters: Counters) -> Scorer | None:
-        """What adds the scores of metrics, where some were asked for."""
-        if not self.metrics:
-            return None
-        judges = self._judges()
-        settings = MetricSettings(device=judges.device, max_cost=judges.max_cost, prices=judges.prices)
-        return Scorer(self.metrics, store=store, settings=settings, counters=counters)
+        keys = list(self.entries)
+        self.audit.start(self.shuffled(keys) if self.samples else keys)
+        if outbox is not None:
+            for key, entry in self.entries.items():
+                outbox.pass_on(entry.nodeid, self.audit.future(key))
 
     def _make_builders(self) -> dict[str, ProcessBuilder]:
         """The local builder by language, where there is one."""
@@ -269,17 +197,66 @@ class AuditRun:
                 found[language] = ProcessBuilder(name, self.settings)
         return found
 
-    def wait(self, key: str) -> AuditRecord:
-        """The record of a function, waited for with progress on show; masked where that was asked for."""
+    def wait(self, key: str) -> AuditRecord | None:
+        """The record of a function, waited for with progress on show; masked where that was asked for.
+
+        Returns:
+            None where the run ends before this function; ``stopped`` says why.
+
+        Raises:
+            AuditError: The process that audits is gone.
+        """
+        if self.inbox is not None:
+            return self.take(key, self.inbox.wait(self.entries[key].nodeid))
+        if self.stopped is not None:
+            return None
         if self.audit is None:
             self.start()
         if self.audit is None:
             raise AssertionError("started above")
-        record = self.progress.wait(self.audit.future(key))
-        return mask(record) if self.settings.mask else record
+        left = None if self._deadline is None else self._deadline - time.monotonic()
+        record = self.progress.wait(self.audit.future(key), timeout_s=left)
+        if record is None:
+            self.stopped = f"not reached within the time budget of {self.settings.time_budget:g} s"
+            self.close()
+            return None
+        return self.take(key, record)
+
+    def take(self, key: str, record: AuditRecord) -> AuditRecord:
+        """Take in the record of a function whose item was reached."""
+        if self.settings.mask:
+            record = mask(record)
+        entry = self.entries[key]
+        entry.record = record
+        entry.standing, entry.note = self.acceptance.standing(record)
+        if self._question is not None:
+            self._question.add(record.verdict, record.function.language)
+            answer = self._question.answer()
+            if answer is not None and self.stopped is None:
+                reached = sum(entry.record is not None for entry in self.entries.values())
+                self.settled = f"after {reached} of {len(self.entries)} functions, {answer} ({SEQUENCE})"
+                self.stopped = f"not reached: the maximal rate was settled after {reached} functions"
+                self.close()
+        return record
+
+    def told(self, reason: str, nodeid: str) -> str:
+        """An error as an item shows it: whole the first time, then one line that names the first."""
+        first = self._told.setdefault(reason, nodeid)
+        return reason if first == nodeid else f"{reason.splitlines()[0]} (the same as in {first})"
+
+    @property
+    def done(self) -> bool:
+        """Whether the pipeline has nothing left to do, so that it can be closed."""
+        if self.audit is None:
+            return False
+        keys = list(self.entries)
+        while self._done < len(keys) and self.audit.future(keys[self._done]).done():
+            self._done += 1
+        return self._done == len(keys)
 
     def close(self) -> None:
-        """Stop the pipeline; finished pieces stay in the store."""
+        """Stop the pipeline; finished pieces stay in the store. May be called twice."""
+        self.closed = True
         if self.audit is not None:
             self.audit.close()
         for builder in self.builders.values():
@@ -288,106 +265,61 @@ class AuditRun:
 
     # --------------------------------------------------------------------------------------- reporting
 
-    def finished(self) -> list[FunctionItem]:
-        """The items that ran, in the order of their functions, whatever order they ran in."""
-        order = {function.key: number for number, function in enumerate(self.corpus.functions)}
-        done = [item for item in self.items if item.record is not None]
-        return sorted(done, key=lambda item: order[item.original.key])
+    def finished(self) -> list[AuditEntry]:
+        """The functions that were reached, in the order of the corpus, whatever order they ran in."""
+        return [entry for entry in self.entries.values() if entry.record is not None]
 
     def summary(self) -> Summary:
-        """Counts and rates over the items that ran."""
+        """Counts and rates over the functions that were reached."""
         return summarise(
-            [item.record for item in self.items if item.record is not None],
+            [entry.record for entry in self.finished() if entry.record is not None],
             tau_func=self.settings.tau_func,
             tau_text=self.settings.tau_text,
         )
 
+    def limit_results(self) -> tuple[LimitResult, ...]:
+        """The maximal rates, held against what was found."""
+        return limit_results(self.summary(), self.acceptance.limits)
+
     def decision(self) -> RunDecision:
         """Whether this run may exit 0."""
-        return exit_decision(self.summary(), min_conclusive=self.settings.min_conclusive)
-
-    def write_reports(self) -> list[str]:
-        """Write every report that was asked for; gives ``format: file`` of each."""
-        done = self.finished()
-        records = [item.record for item in done if item.record is not None]
-        audit = self.audit
-        manifest = run_manifest(
-            self.settings,
-            models={} if audit is None else audit.identities,
-            sandbox={} if audit is None else audit.sandbox_identity(),
-            builders=sorted(f"{builder.name}/{builder.version}" for builder in self.builders.values()),
-            sources=self.settings.source,
-            functions=len(self.corpus.functions),
-            selected=len(self.items),
-            reported=len(done),
-            dropped={**self.corpus.dropped, **({"unnamed": self.unnamed} if self.unnamed else {})},
-            started=self.started,
-            finished=_now(),
+        return exit_decision(
+            self.summary(),
+            min_conclusive=self.settings.min_conclusive,
+            limits=self.acceptance.limits,
+            failing=sum(entry.fails for entry in self.finished()),
         )
-        written = []
-        for form, path in self.reports:
-            reporter = load("reporter", form)(self.settings)
-            reporter.write(manifest, records, [item.nodeid for item in done], path)
-            written.append(f"{form}: {path}")
-        return written
 
-    def rerun_command(self, item: FunctionItem) -> list[str]:
-        """The command that audits just this item again."""
+    def damage_lines(self) -> list[str]:
+        """The entries of the store that were damaged and made again, for the terminal."""
+        damaged = [] if self.store is None or self.settings.mask else list(self.store.damaged)
+        lines = [f"{'store':<14}{path} {what}; it was made again" for path, what in damaged[:5]]
+        if len(damaged) > 5:
+            lines.append(f"{'store':<14}and {len(damaged) - 5} more damaged entries were made again")
+        return lines
+
+    def gate_lines(self) -> list[str]:
+        """How the gate decided, for the terminal."""
+        return gate_lines(self.decision(), self.limit_results(), settled=self.settled)
+
+    def gate_json(self) -> dict[str, Json]:
+        """How the gate decided, for a report."""
+        return gate_json(
+            self.decision(), self.limit_results(), model=self.settings.target, settled=self.settled
+        )
+
+    def rerun_command(self, nodeid: str) -> list[str]:
+        """The command that audits just this function again."""
         start = rerun_command_start(self.config)
         if self.audit_file is not None:
-            return [*start, *rerun_flags(self.config), item.nodeid]
+            return [*start, *rerun_flags(self.config), nodeid]
         sources = []
         if self.config.getoption("--funcmem-source") is None:
             sources = [f"--funcmem-source={source}" for source in self.settings.source]
-        return [*start, *sources, *rerun_flags(self.config), item.nodeid]
-
-
-def _metrics(settings: Settings) -> tuple[str, ...]:
-    if not settings.metrics:
-        return ()
-    return split_names(",".join(settings.metrics), where="--funcmem-metrics")
+        return [*start, *sources, *rerun_flags(self.config), nodeid]
 
 
 def _given(spec: str | None) -> str:
     if spec is None:
         raise AssertionError("checked when the run was made")
     return spec
-
-
-def _report(text: str) -> tuple[str, Path]:
-    form, colon, file = text.partition(":")
-    if not colon or not file:
-        raise UsageError(
-            f"{text!r} does not name a report.",
-            where="--funcmem-report",
-            expected="FORMAT:FILE",
-            remedy="Write for instance --funcmem-report=json:audit.jsonl.",
-        )
-    if form not in REGISTRY["reporter"]:
-        raise UsageError(
-            f"There is no report format {form!r}.",
-            where="--funcmem-report",
-            expected="one of " + ", ".join(sorted(REGISTRY["reporter"])),
-            remedy=f"Write for instance --funcmem-report=json:{file}.",
-        )
-    path = Path(file)
-    if not path.parent.is_dir():
-        raise UsageError(
-            "The directory of the report does not exist.",
-            where=str(path),
-            remedy=f"mkdir -p {path.parent}",
-        )
-    if path.is_dir():
-        raise UsageError("The report is a directory.", where=str(path), remedy="Name a file.")
-    if not os.access(path.parent, os.W_OK):
-        raise UsageError(
-            "The report cannot be written there.",
-            where=str(path),
-            expected="a directory that this user may write to",
-            remedy="Name another place, or change the directory's permissions.",
-        )
-    return form, path
-
-
-def _now() -> str:
-    return datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")

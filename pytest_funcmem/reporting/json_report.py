@@ -65,7 +65,13 @@ class JsonReporter:
             AuditError: The file cannot be written; nothing is left of it.
         """
         summary = summarise(records, tau_func=self._settings.tau_func, tau_text=self._settings.tau_text)
-        lines = report_lines(manifest, records, nodeids, summary)
+        models = {}
+        if len(self._settings.model) > 1:
+            models = {
+                label: summarise(own, tau_func=self._settings.tau_func, tau_text=self._settings.tau_text)
+                for label, own in _by_label(records, nodeids).items()
+            }
+        lines = report_lines(manifest, records, nodeids, summary, models)
         write_whole(
             path,
             (
@@ -77,13 +83,17 @@ class JsonReporter:
 
 
 def report_lines(
-    manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str], summary: Summary
+    manifest: Json,
+    records: Sequence[AuditRecord],
+    nodeids: Sequence[str],
+    summary: Summary,
+    models: Mapping[str, Summary] | None = None,
 ) -> Iterator[dict[str, Json]]:
     """The objects of the report, in order: manifest, functions, summary."""
     yield manifest_line(manifest)
     for record, nodeid in zip(records, nodeids, strict=True):
         yield function_line(record, nodeid)
-    yield summary_line(summary, records)
+    yield summary_line(summary, records, models or {})
 
 
 def manifest_line(manifest: Json) -> dict[str, Json]:
@@ -118,7 +128,17 @@ def function_line(record: AuditRecord, nodeid: str) -> dict[str, Json]:
     }
 
 
-def summary_line(summary: Summary, records: Sequence[AuditRecord] = ()) -> dict[str, Json]:
+def _by_label(records: Sequence[AuditRecord], nodeids: Sequence[str]) -> dict[str, list[AuditRecord]]:
+    """Records by what their node ids end in: with several models, ``[MODEL]``."""
+    found: dict[str, list[AuditRecord]] = {}
+    for record, nodeid in zip(records, nodeids, strict=True):
+        found.setdefault(nodeid.rpartition("[")[2].removesuffix("]"), []).append(record)
+    return found
+
+
+def summary_line(
+    summary: Summary, records: Sequence[AuditRecord] = (), models: Mapping[str, Summary] | None = None
+) -> dict[str, Json]:
     """The last line: counts, and every rate with its numerator, denominator and interval.
 
     Beside each leak rate stands its noise floor, the same rule with target and reference exchanged.
@@ -126,7 +146,12 @@ def summary_line(summary: Summary, records: Sequence[AuditRecord] = ()) -> dict[
     Args:
         summary: Of the run.
         records: For the seconds spent.
+        models: The same by model, where several were audited; the rates above are then over all of them.
     """
+    by_model = {
+        label: {"counts": dict(item.counts), "rates": _rates(item.rates, item.noise_floor)}
+        for label, item in (models or {}).items()
+    }
     return {
         "kind": "summary",
         "counts": dict(summary.counts),
@@ -139,6 +164,7 @@ def summary_line(summary: Summary, records: Sequence[AuditRecord] = ()) -> dict[
             item.language: {"counts": dict(item.counts), "rates": _rates(item.rates, item.noise_floor)}
             for item in summary.languages
         },
+        **({"models": by_model} if by_model else {}),
         "note": summary.note,
         "scores": _score_means(summary),
         "seconds": _by_stage([record.seconds for record in records]),

@@ -52,7 +52,7 @@ def header_lines(
     sources = ", ".join(settings.source) or "."
     lines = [
         f"funcmem: {_count(functions, 'function')} from {sources}",
-        f"  {'target':<12}{settings.model or 'none'}",
+        *(f"  {'target':<12}{spec}" for spec in settings.model or ("none",)),
         f"  {'reference':<12}{settings.reference or 'none'}",
     ]
     reasons = [

@@ -27,7 +27,7 @@ from pytest_funcmem.core.digests import text_digest
 from pytest_funcmem.core.errors import StoreError, UsageError
 from pytest_funcmem.core.records import Json
 
-__all__ = ["FORMAT", "DirectoryStore"]
+__all__ = ["FORMAT", "STALE_S", "DirectoryStore", "entry_place", "read_entry"]
 
 FORMAT = 1
 """Number of the entry format; another number makes an entry absent."""
@@ -35,7 +35,8 @@ FORMAT = 1
 _LOGGER = logging.getLogger(__name__)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _KIND = re.compile(r"[a-z][a-z0-9_-]*")
-_STALE_S = 3600.0  # no writer holds a file beside its place for an hour
+_DAY_S = 86_400.0
+STALE_S = 3600.0  # no writer holds a file beside its place for an hour
 _CACHEDIR_TAG = """Signature: 8a477f597d28d172789f06886806bc55
 # This directory holds results of pytest-funcmem; backups may leave it out.
 # See https://bford.info/cachedir/
@@ -65,6 +66,8 @@ class DirectoryStore:
         self._root = path / f"v{FORMAT}"
         self._ready = False
         self._tidied: set[Path] = set()
+        self.damaged: list[tuple[Path, str]] = []
+        """Entries that were found damaged, with what is wrong with each; whoever asked makes them again."""
 
     @property
     def path(self) -> Path:
@@ -101,11 +104,14 @@ class DirectoryStore:
             return None
         except OSError as exc:
             _LOGGER.warning("The stored result %s cannot be read (%s); it is made again.", path, exc.strerror)
+            self.damaged.append((path, f"cannot be read ({exc.strerror})"))
             return None
-        value, damage = _read_entry(raw, kind, key)
+        value, damage = read_entry(raw, kind, key)
         if damage:
             _LOGGER.warning("The stored result %s %s; it is made again.", path, damage)
+            self.damaged.append((path, damage))
             return None
+        _mark_used(path)
         return value
 
     def put(self, kind: str, key: str, value: Json) -> None:
@@ -126,8 +132,7 @@ class DirectoryStore:
     def _place(self, kind: str, key: str) -> Path:
         if not _KIND.fullmatch(kind):
             raise ValueError(f"{kind!r} is no kind of result: lower-case letters, digits, _ and - only")
-        digest = key if _DIGEST.fullmatch(key) else text_digest(key)
-        return self._root / kind / digest[:2] / f"{digest}.json"
+        return self._root / entry_place(kind, key)
 
     def _tidy(self, directory: Path) -> None:
         """Remove what killed writers left beside their entries; once per directory and process."""
@@ -137,8 +142,14 @@ class DirectoryStore:
         for left in directory.glob(".*.tmp"):
             # Another process may be faster.
             with contextlib.suppress(FileNotFoundError):
-                if time.time() - left.stat().st_mtime > _STALE_S:
+                if time.time() - left.stat().st_mtime > STALE_S:
                     left.unlink()
+
+
+def entry_place(kind: str, key: str) -> Path:
+    """Where an entry stands, relative to the directory of its format."""
+    digest = key if _DIGEST.fullmatch(key) else text_digest(key)
+    return Path(kind, digest[:2], f"{digest}.json")
 
 
 def _entry_head(kind: str, key: str, value: bytes) -> bytes:
@@ -146,7 +157,14 @@ def _entry_head(kind: str, key: str, value: bytes) -> bytes:
     return json.dumps(head, separators=(",", ":")).encode("ascii")[:-1] + b',"value":'
 
 
-def _read_entry(raw: bytes, kind: str, key: str) -> tuple[Json, str]:
+def _mark_used(path: Path) -> None:
+    """Move an entry's time of last use, which ``funcmem store gc`` goes by, at most once a day."""
+    with contextlib.suppress(OSError):  # a store that may only be read is as good
+        if time.time() - path.stat().st_mtime > _DAY_S:
+            os.utime(path)
+
+
+def read_entry(raw: bytes, kind: str, key: str) -> tuple[Json, str]:
     """Take an entry apart; returns its value, and what is wrong with it ("" if nothing)."""
     # The head ends at a fixed length: only the digits of the checksum in it depend on the value.
     start = len(_entry_head(kind, key, b""))

@@ -5,23 +5,15 @@ The room sees finished records and thresholds. It runs nothing, reads nothing, a
 
 from __future__ import annotations
 
-from pytest_funcmem.verdict.rates import (
-    LanguageSummary,
-    Rates,
-    RunDecision,
-    Summary,
-    exit_decision,
-    rate,
-    summarise,
-)
-from pytest_funcmem.verdict.rules import broken, decide, exchanged
+from pytest_funcmem.verdict.gate import RunDecision, exit_decision
+from pytest_funcmem.verdict.rates import LanguageSummary, Rates, Summary, rate, summarise
+from pytest_funcmem.verdict.rules import decide, exchanged
 
 __all__ = [
     "LanguageSummary",
     "Rates",
     "RunDecision",
     "Summary",
-    "broken",
     "decide",
     "exchanged",
     "exit_decision",

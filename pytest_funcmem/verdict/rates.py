@@ -1,4 +1,4 @@
-"""Counts, rates with Clopper-Pearson intervals, the noise floor, and whether a run may exit 0.
+"""Counts, rates with Clopper-Pearson intervals, and the noise floor.
 
 A rate's denominator is the functions decided, by execution or by text alone; inconclusive functions and
 errors are counted beside it and never inside it.
@@ -28,10 +28,8 @@ __all__ = [
     "LanguageSummary",
     "NearThreshold",
     "Rates",
-    "RunDecision",
     "ScoreSummary",
     "Summary",
-    "exit_decision",
     "rate",
     "summarise",
 ]
@@ -128,24 +126,6 @@ class Summary:
     def decided(self) -> int:
         """Number of functions that were decided."""
         return self.conclusive.numerator
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunDecision:
-    """Whether a run may exit 0.
-
-    Attributes:
-        exit_code: 0 clean, 1 leaks or errors, 6 too little was conclusive to decide.
-        reason: Why, in one sentence with its numbers.
-    """
-
-    exit_code: int
-    reason: str
-
-    @property
-    def may_pass(self) -> bool:
-        """Whether the run may exit 0."""
-        return self.exit_code == 0
 
 
 def rate(numerator: int, denominator: int, *, confidence: float = 0.95) -> Rate:
@@ -259,32 +239,6 @@ def _near(records: Iterable[AuditRecord]) -> Iterator[NearThreshold]:
             )
 
 
-def exit_decision(summary: Summary, *, min_conclusive: float) -> RunDecision:
-    """Decide whether a run may exit 0.
-
-    Args:
-        summary: The run's summary.
-        min_conclusive: Smallest share of functions that must be decided, in [0, 1].
-
-    Returns:
-        Exit code 1 on any leak or error; else 6 if nothing, or less than the wanted share, was decided;
-        else 0.
-    """
-    leaks, errors = summary.rates.leaks.numerator, summary.counts["error"]
-    if leaks or errors:
-        return RunDecision(exit_code=1, reason=f"{_count(leaks, 'leak')} and {_count(errors, 'error')}")
-    decided, total = summary.conclusive.numerator, summary.conclusive.denominator
-    if decided == 0:
-        return RunDecision(exit_code=6, reason=f"none of {_count(total, 'function')} could be decided")
-    if decided / total < min_conclusive:
-        return RunDecision(
-            exit_code=6,
-            reason=f"only {decided} of {_count(total, 'function')} could be decided ({decided / total:.1%});"
-            f" at least {min_conclusive:.1%} is wanted",
-        )
-    return RunDecision(exit_code=0, reason=f"{decided} of {_count(total, 'function')} decided, no leak")
-
-
 def _counts(verdicts: Iterable[Verdict]) -> dict[VerdictKind, int]:
     found = Counter(verdict.kind for verdict in verdicts)
     return {kind: found[kind] for kind in KINDS}
@@ -299,7 +253,3 @@ def _rates(verdicts: Sequence[Verdict]) -> Rates:
         verbatim=rate(verbatim, decided),
         leaks=rate(functional + verbatim, decided),
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

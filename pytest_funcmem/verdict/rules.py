@@ -13,10 +13,10 @@ This module knows neither how similarities are computed nor how a verdict is sho
 
 from __future__ import annotations
 
-from pytest_funcmem.core.errors import AuditError, FuncmemError
+from pytest_funcmem.core.errors import AuditError
 from pytest_funcmem.core.records import AuditRecord, Harness, Inconclusive, Side, Verdict
 
-__all__ = ["broken", "decide", "exchanged"]
+__all__ = ["decide", "exchanged"]
 
 
 def decide(
@@ -60,18 +60,6 @@ def decide(
         kind="clean",
         reason=_why_clean(target_text, reference_text, target_func, reference_func, tau_func, tau_text),
     )
-
-
-def broken(error: BaseException) -> Verdict:
-    """The verdict of a function whose audit broke.
-
-    Args:
-        error: What broke it.
-    """
-    if isinstance(error, FuncmemError):
-        where = "" if error.where is None else f" ({error.where})"
-        return Verdict(kind="error", reason=f"{error.what}{where}")
-    return Verdict(kind="error", reason=f"{type(error).__name__}: {error}")
 
 
 def exchanged(record: AuditRecord, *, tau_func: float, tau_text: float) -> Verdict:

@@ -127,10 +127,11 @@ class Scene:
         ]
 
     def run(self, *arguments: str) -> pytest.RunResult:
-        """Audit the tree."""
-        return self.pytester.runpytest_subprocess(
-            f"--funcmem-source={self.source}", *self.options, *arguments
-        )
+        """Audit the tree; target models among the arguments stand in the place of the scene's own."""
+        options = self.options
+        if any(argument.startswith("--funcmem-model=") for argument in arguments):
+            options = [option for option in options if not option.startswith("--funcmem-model=")]
+        return self.pytester.runpytest_subprocess(f"--funcmem-source={self.source}", *options, *arguments)
 
     def report(self, name: str = "out.jsonl") -> list[dict[str, object]]:
         """The lines of a JSON report."""

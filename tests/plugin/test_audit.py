@@ -137,9 +137,12 @@ def test_audit_file(scene) -> None:
     assert outcomes(run("--funcmem")) == {"failed": 2, "passed": 2}
     one = run("release.funcmem.toml::tariffs.py::Depot.store")
     assert outcomes(one) == {"passed": 1}
-    assert [line["nodeid"] for line in scene.report("from-file.jsonl")[1:-1]] == [
+    one.stdout.fnmatch_lines(["report  json: *from-file.narrowed.jsonl"])
+    # The report that the audit file asks for is that of the whole audit, so the rerun's goes beside it.
+    assert [line["nodeid"] for line in scene.report("from-file.narrowed.jsonl")[1:-1]] == [
         "release.funcmem.toml::tariffs.py::Depot.store"
     ]
+    assert len(scene.report("from-file.jsonl")[1:-1]) == 3
 
 
 def test_functions_that_a_replay_file_does_not_name_are_deselected(scene, make_replay) -> None:

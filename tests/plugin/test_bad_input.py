@@ -231,8 +231,18 @@ def test_model_that_an_unset_variable_left_empty(scene) -> None:
     usage_error(lone, "*No target model*", "*remedy:*")
 
 
-def test_distribution_is_refused(scene) -> None:
-    usage_error(scene.run("-n", "2"), "*pytest-xdist*", "*remedy:*")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-n2", "--dist=each"], "*each function once*"),
+        (["-n2", "--funcmem-time-budget=60"], "*one order*pytest-xdist*"),
+        (["--dist=load", "--tx=ssh=elsewhere"], "*on other machines*"),
+    ],
+)
+def test_distribution_that_would_not_be_one_audit_is_refused(
+    scene, arguments: list[str], message: str
+) -> None:
+    usage_error(scene.run(*arguments), message, "*remedy:*")
 
 
 def test_hub_id_out_of_reach(scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,9 +25,10 @@ from pytest_funcmem.core.records import (
     Side,
     SourceFunction,
     StateComparison,
+    Verdict,
 )
 from pytest_funcmem.metrics import text_similarity
-from pytest_funcmem.verdict import broken, decide
+from pytest_funcmem.verdict import decide
 
 SIGNATURE = "def settle_invoice(amount: float, days_late: int, customer: Customer) -> float:"
 ORIGINAL = '''
@@ -229,7 +230,9 @@ def verbatim_record() -> AuditRecord:
 
 @pytest.fixture
 def error_record() -> AuditRecord:
-    return AuditRecord(function=make_function(), verdict=broken(OSError("the engine is gone")))
+    return AuditRecord(
+        function=make_function(), verdict=Verdict(kind="error", reason="OSError: the engine is gone")
+    )
 
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"

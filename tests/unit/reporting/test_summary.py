@@ -78,7 +78,7 @@ def test_lines_fit(
 
 def test_header_snapshot(golden: Callable[[str, str], None]) -> None:
     settings = Settings(
-        model="hf:models/target", reference="hf:models/reference", source=("src", "data.jsonl")
+        model=("hf:models/target",), reference="hf:models/reference", source=("src", "data.jsonl")
     )
     dropped = {
         "too_short": 41,
@@ -92,7 +92,7 @@ def test_header_snapshot(golden: Callable[[str, str], None]) -> None:
 
 
 def test_header_says_only_what_there_is() -> None:
-    assert header_lines(Settings(model="m", reference="r"), {}, 1) == [
+    assert header_lines(Settings(model=("m",), reference="r"), {}, 1) == [
         "funcmem: 1 function from .",
         "  target      m",
         "  reference   r",
@@ -100,7 +100,7 @@ def test_header_says_only_what_there_is() -> None:
 
 
 def test_header_is_harmless_and_fits() -> None:
-    settings = Settings(model="\x1b[31m" + "m" * 200, reference="r\n\u202e", source=("s" * 200,))
+    settings = Settings(model=("\x1b[31m" + "m" * 200,), reference="r\n\u202e", source=("s" * 200,))
     lines = header_lines(settings, {"\x1b" * 300: 2}, 1)
     assert max(map(cell_len, lines)) <= 100
     assert "\x1b" not in "".join(lines)

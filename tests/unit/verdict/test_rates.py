@@ -21,8 +21,9 @@ from pytest_funcmem.core.records import (
     Similarity,
     SourceFunction,
     TextScore,
+    Verdict,
 )
-from pytest_funcmem.verdict import broken, decide, exit_decision, rate, summarise
+from pytest_funcmem.verdict import decide, exit_decision, rate, summarise
 
 HARNESS = Harness(
     builder="local/1",
@@ -86,7 +87,7 @@ UNDECIDED = record((0.1, None), (0.1, None), harness=Inconclusive(reason="covera
 UNDECIDED_JAVA = record(
     (0.1, None), (0.1, None), language="java", harness=Inconclusive(reason="language", detail="java")
 )
-BROKEN = AuditRecord(function=function(), verdict=broken(OSError("gone")))
+BROKEN = AuditRecord(function=function(), verdict=Verdict(kind="error", reason="OSError: gone"))
 
 
 @pytest.mark.parametrize(

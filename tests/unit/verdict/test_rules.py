@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_funcmem.core.errors import AuditError, EngineError
+from pytest_funcmem.core.errors import AuditError
 from pytest_funcmem.core.records import (
     AuditRecord,
     Candidate,
@@ -24,8 +24,9 @@ from pytest_funcmem.core.records import (
     Similarity,
     SourceFunction,
     TextScore,
+    Verdict,
 )
-from pytest_funcmem.verdict import broken, decide, exchanged
+from pytest_funcmem.verdict import decide, exchanged
 
 EVIDENCE = HarnessEvidence(
     inputs=10, valid=10, outputs=4, executable_lines=(1, 2), covered_lines=(1, 2), mutants=5, mutants_killed=4
@@ -177,12 +178,6 @@ def test_a_side_that_was_not_run_breaks_the_audit_rather_than_passing() -> None:
         decide(target=side(0.1), reference=side(0.1, 0.0), harness=HARNESS)
 
 
-def test_broken_audit_is_an_error_that_says_what_broke() -> None:
-    assert broken(EngineError("The engine is gone.", where="hf:x")).reason == "The engine is gone. (hf:x)"
-    assert broken(OSError("no space")).kind == "error"
-    assert broken(OSError("no space")).reason == "OSError: no space"
-
-
 def test_exchanged_keeps_errors_and_swaps_the_others() -> None:
     target, reference = side(0.1, 0.1), side(0.2, 0.9)
     record = AuditRecord(
@@ -194,7 +189,7 @@ def test_exchanged_keeps_errors_and_swaps_the_others() -> None:
     )
     assert record.verdict.kind == "clean"
     assert exchanged(record, tau_func=0.8, tau_text=0.75).kind == "functional"
-    failed = AuditRecord(function=FUNCTION, verdict=broken(OSError("x")))
+    failed = AuditRecord(function=FUNCTION, verdict=Verdict(kind="error", reason="OSError: x"))
     assert exchanged(failed, tau_func=0.8, tau_text=0.75).kind == "error"
 
 
