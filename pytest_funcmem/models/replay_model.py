@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -47,10 +48,9 @@ class ReplayModel:
                 remedy="Check the path after 'replay:'.",
             ) from exc
         self._path = path
-        self._completions = _parse(path, content)
-        self._identity = ModelIdentity(
-            spec=spec.text, kind="replay", revision=f"sha256:{hashlib.sha256(content).hexdigest()}"
-        )
+        sha256 = hashlib.sha256(content).hexdigest()
+        self._completions = _parsed(path, content, sha256)
+        self._identity = ModelIdentity(spec=spec.text, kind="replay", revision=f"sha256:{sha256}")
 
     @property
     def identity(self) -> ModelIdentity:
@@ -100,6 +100,23 @@ class ReplayModel:
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+_KEPT = 8  # files; a run has a reference and a few targets
+_parsed_files: dict[tuple[Path, str], Mapping[str, Completion]] = {}
+_lock = threading.Lock()
+
+
+def _parsed(path: Path, content: bytes, sha256: str) -> Mapping[str, Completion]:
+    """Parse a file once for all that open it: a run checks it, asks for its names, and completes with it."""
+    with _lock:
+        found = _parsed_files.get((path, sha256))
+        if found is None:
+            found = _parse(path, content)
+            while len(_parsed_files) >= _KEPT:
+                del _parsed_files[next(iter(_parsed_files))]
+            _parsed_files[path, sha256] = found
+        return found
 
 
 def _parse(path: Path, content: bytes) -> dict[str, Completion]:

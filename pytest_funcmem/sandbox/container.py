@@ -15,7 +15,7 @@ import secrets
 import socket
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -192,8 +192,32 @@ def knock(timeout_s: float = _KNOCK_S) -> None:
 
 
 def describe_failure(error: BaseException) -> str:
-    """First line of what the engine or the library says."""
+    """What the engine said, or what the system said of the connection to it, in one line."""
+    if isinstance(error, (docker.errors.DockerException, requests.exceptions.RequestException)) and not (
+        isinstance(error, docker.errors.APIError)
+    ):
+        # The client library wraps what happened in names of its own classes, several deep.
+        for cause in _causes(error):
+            if isinstance(cause, (TimeoutError, requests.exceptions.Timeout)):
+                return "it gave no answer in time"
+            if isinstance(cause, OSError) and cause.strerror:
+                return cause.strerror
+            if isinstance(cause, ConnectionError):
+                return "it closed the connection without an answer"
     return str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and all that it wraps, by whatever means, once each."""
+    waiting, seen = [error], set()
+    while waiting:
+        found = waiting.pop(0)
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield found
+        inner = (*found.args, getattr(found, "reason", None), found.__cause__, found.__context__)
+        waiting.extend(item for item in inner if isinstance(item, BaseException))
 
 
 def remove_container(container: Any) -> None:

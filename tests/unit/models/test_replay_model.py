@@ -127,3 +127,23 @@ def test_written_prompts_can_be_read_back(tmp_path: Path) -> None:
         {"function": "a.py::g", "prompt": "é", "tokenizer": "t", "context_tokens": 3},
     ]
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
+
+
+def test_a_file_is_parsed_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_funcmem.models import replay_model
+
+    parsed: list[Path] = []
+    parse = replay_model._parse
+    monkeypatch.setattr(
+        replay_model, "_parse", lambda path, content: parsed.append(path) or parse(path, content)
+    )
+    path = tmp_path / "r.jsonl"
+    path.write_text(GOOD, encoding="utf-8")
+    assert open_replay(path).functions_named() == open_replay(path).functions_named() == {"a.py::f"}
+    assert parsed == [path]
+    path.write_text(GOOD.replace("a.py", "b.py"), encoding="utf-8")
+    assert open_replay(path).functions_named() == {"b.py::f"}
+    for number in range(10):
+        (tmp_path / f"{number}.jsonl").write_text(GOOD, encoding="utf-8")
+        open_replay(tmp_path / f"{number}.jsonl")
+    assert len(replay_model._parsed_files) == 8

@@ -1,0 +1,167 @@
+"""What can befall a store while audits work on it: kills, a full disk, damage, company."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from pytest_funcmem.store import DirectoryStore
+from pytest_funcmem.store.upkeep import contents, damaged
+from tests.conftest import ROOT
+
+FUNCMEM = str(Path(sys.executable).with_name("funcmem"))
+
+
+def verdicts(lines: list[dict[str, object]]) -> dict[object, object]:
+    return {line["nodeid"]: line["verdict"] for line in lines if line["kind"] == "function"}
+
+
+def without_times(lines: list[dict[str, object]]) -> list[dict[str, object]]:
+    return [
+        {key: value for key, value in line.items() if key not in ("seconds", "started", "finished")}
+        for line in lines
+    ]
+
+
+def test_audits_killed_at_random_moments(scene) -> None:
+    """``FUNCMEM_KILLS=200`` makes it two hundred; a few are enough to see that the loop itself works."""
+    kills = int(os.environ.get("FUNCMEM_KILLS") or 4)
+    command = [sys.executable, str(ROOT / "tests" / "live" / "kill_audits.py")]
+    done = subprocess.run(
+        [*command, str(scene.pytester.path), str(kills), "seed", "--"]
+        + [f"--funcmem-source={scene.source}", *scene.options],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60 + 20 * kills,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    sys.stdout.write(f"{found}\n")
+    assert found["killed"] == kills
+    assert (found["entries_lost"], found["entries_damaged"]) == (0, 0)
+    assert found["reports_equal"] == found["completed"] >= 1
+
+
+def test_writers_killed_at_random_moments(tmp_path: Path) -> None:
+    """What a writer had told of as stored is there after its end by SIGKILL, two hundred times."""
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from pytest_funcmem.store import DirectoryStore\n"
+        "import os, time\n"
+        "print('ready', flush=True)\n"
+        "for line in sys.stdin:\n"
+        "    name = line.strip()\n"
+        "    pid = os.fork()\n"
+        "    if not pid:\n"
+        "        store = DirectoryStore(Path(sys.argv[1]))\n"
+        "        for number in range(1_000_000):\n"
+        "            store.put('record', f'{name}-{number}', {'value': [name, number] * 200})\n"
+        "            print(f'stored {name}-{number}', flush=True)\n"
+        "    print(f'writer {pid}', flush=True)\n"
+        "    os.waitpid(pid, 0)\n"
+        "    print('dead', flush=True)\n"
+    )
+    draw = random.Random("writers")
+    writers = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert writers.stdin is not None
+    assert writers.stdout is not None
+    told = []
+    assert writers.stdout.readline() == "ready\n"
+    for number in range(200):
+        writers.stdin.write(f"w{number}\n")
+        writers.stdin.flush()
+        lines = [writers.stdout.readline().split()]
+        while not any(line[:1] == ["writer"] for line in lines):
+            lines.append(writers.stdout.readline().split())
+        time.sleep(draw.uniform(0.0, 0.02))
+        pid = int(next(line[1] for line in lines if line[:1] == ["writer"]))
+        os.kill(pid, signal.SIGKILL)
+        while lines[-1] != ["dead"]:
+            lines.append(writers.stdout.readline().split())
+        told += [line[1] for line in lines if line[:1] == ["stored"] and len(line) == 2]
+    writers.stdin.close()
+    writers.stdout.close()
+    assert writers.wait(10) == 0
+    store = DirectoryStore(tmp_path)
+    assert len(told) > 200
+    for name in told:
+        writer, number = name.split("-")
+        assert store.get("record", name) == {"value": [writer, int(number)] * 200}
+    assert list(damaged(tmp_path)) == []
+
+
+def test_full_disk_is_no_verdict_and_room_mends_it(scene) -> None:
+    """A real file system of 24 KiB, in a mount namespace of its own."""
+    disk = scene.pytester.mkdir("disk")
+    audit = " ".join(
+        ["python -m pytest".replace("python", sys.executable), f"--funcmem-source={scene.source}"]
+        + [*scene.options, f"--funcmem-store={disk}/store"]
+    )
+    script = (
+        f"mount -t tmpfs -o size=24k none {disk}\n"
+        f"{audit} --funcmem-report=json:full.jsonl; echo full: $?\n"
+        f"mount -o remount,size=64m {disk}\n"
+        f"{audit} --funcmem-report=json:room.jsonl; echo room: $?\n"
+        f"{FUNCMEM} store verify --store={disk}/store; echo verify: $?\n"
+    )
+    result = scene.pytester.run("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script)
+    result.stdout.fnmatch_lines(
+        [
+            "*No space left on device*",
+            "*remedy:*free space*",
+            "full: 1",
+            "room: 1",
+            "0 of * damaged",
+            "verify: 0",
+        ]
+    )
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+    assert "error" in verdicts(scene.report("full.jsonl")).values()
+    assert sorted(verdicts(scene.report("room.jsonl")).values()) == ["clean", "functional", "verbatim"]  # type: ignore[type-var]
+
+
+def test_damage_is_named_and_made_again_and_two_audits_share_a_store(scene) -> None:
+    command = [sys.executable, "-m", "pytest", f"--funcmem-source={scene.source}", *scene.options]
+    both = [
+        subprocess.Popen(
+            [*command, f"--funcmem-report=json:{name}.jsonl", "-p", "no:cacheprovider"],
+            cwd=scene.pytester.path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for name in ("one", "two")
+    ]
+    texts = [process.communicate(timeout=120)[0] for process in both]
+    assert [process.returncode for process in both] == [1, 1], texts
+    first = scene.report("one.jsonl")
+    assert without_times(first) == without_times(scene.report("two.jsonl"))
+    store = scene.pytester.path / ".funcmem"
+    assert list(damaged(store)) == []
+
+    harnesses = sorted((store / "v1" / "harness").rglob("*.json"))
+    runs = sorted((store / "v1" / "execution").rglob("*.json"))
+    harnesses[0].write_bytes(harnesses[0].read_bytes()[: harnesses[0].stat().st_size // 2])
+    runs[0].write_text(json.dumps({**json.loads(runs[0].read_text()), "format": 9}), encoding="utf-8")
+    before = contents(store).kinds
+    again = scene.run("--funcmem-report=json:again.jsonl")
+    assert without_times(scene.report("again.jsonl")) == without_times(first)
+    again.stdout.fnmatch_lines(
+        ["*built 1 harness, made 1 run*", f"store*{harnesses[0].name} is damaged or cut short*"]
+    )
+    again.stdout.fnmatch_lines([f"store*{runs[0].name} has format 9, not 1; it was made again"])
+    assert list(damaged(store)) == []
+    assert [kind[:2] for kind in contents(store).kinds] == [kind[:2] for kind in before]
