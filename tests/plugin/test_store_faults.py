@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pytest_funcmem.store import DirectoryStore
 from pytest_funcmem.store.upkeep import contents, damaged
-from tests.conftest import ROOT
+from tests.conftest import ROOT, require
 
 FUNCMEM = str(Path(sys.executable).with_name("funcmem"))
 
@@ -33,9 +33,9 @@ def test_audits_killed_at_random_moments(scene) -> None:
     """``FUNCMEM_KILLS=200`` makes it two hundred; a few are enough to see that the loop itself works."""
     kills = int(os.environ.get("FUNCMEM_KILLS") or 4)
     command = [sys.executable, str(ROOT / "tests" / "live" / "kill_audits.py")]
+    options = [f"--funcmem-source={scene.source}", *scene.options]
     done = subprocess.run(
-        [*command, str(scene.pytester.path), str(kills), "seed", "--"]
-        + [f"--funcmem-source={scene.source}", *scene.options],
+        [*command, str(scene.pytester.path), str(kills), "seed", "--", *options],
         capture_output=True,
         text=True,
         check=False,
@@ -106,10 +106,9 @@ def test_writers_killed_at_random_moments(tmp_path: Path) -> None:
 def test_full_disk_is_no_verdict_and_room_mends_it(scene) -> None:
     """A real file system of 24 KiB, in a mount namespace of its own."""
     disk = scene.pytester.mkdir("disk")
-    audit = " ".join(
-        ["python -m pytest".replace("python", sys.executable), f"--funcmem-source={scene.source}"]
-        + [*scene.options, f"--funcmem-store={disk}/store"]
-    )
+    require(os.geteuid() == 0, "the right to mount a file system")
+    options = [f"--funcmem-source={scene.source}", *scene.options, f"--funcmem-store={disk}/store"]
+    audit = f"{sys.executable} -m pytest {' '.join(options)}"
     script = (
         f"mount -t tmpfs -o size=24k none {disk}\n"
         f"{audit} --funcmem-report=json:full.jsonl; echo full: $?\n"
@@ -117,7 +116,7 @@ def test_full_disk_is_no_verdict_and_room_mends_it(scene) -> None:
         f"{audit} --funcmem-report=json:room.jsonl; echo room: $?\n"
         f"{FUNCMEM} store verify --store={disk}/store; echo verify: $?\n"
     )
-    result = scene.pytester.run("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script)
+    result = scene.pytester.run("unshare", "--mount", "sh", "-c", script)
     result.stdout.fnmatch_lines(
         [
             "*No space left on device*",
