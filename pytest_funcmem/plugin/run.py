@@ -224,9 +224,11 @@ class AuditRun:
 
     def take(self, key: str, record: AuditRecord) -> AuditRecord:
         """Take in the record of a function whose item was reached."""
+        entry = self.entries[key]
+        if entry.record is not None:  # the item is run again, as pytest-rerunfailures does
+            return entry.record
         if self.settings.mask:
             record = mask(record)
-        entry = self.entries[key]
         entry.record = record
         entry.standing, entry.note = self.acceptance.standing(record)
         if self._question is not None:

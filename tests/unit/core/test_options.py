@@ -84,3 +84,15 @@ def test_later_layers_win_and_presets_lie_below() -> None:
 def test_contradictions_are_refused(values: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         settings_from([("line", values)])
+
+
+@pytest.mark.parametrize("values", [{"stop_early": True}, {"update_baseline": True}])
+def test_options_that_need_another_are_refused_without_it(values: dict[str, object]) -> None:
+    with pytest.raises(UsageError) as caught:
+        settings_from([("line", values)])
+    assert caught.value.remedy
+
+
+def test_several_models_are_kept_in_order() -> None:
+    settings = settings_from([("line", {"model": parse_value(BY_NAME["model"], ["b", "a"], where="here")})])
+    assert (settings.model, settings.target, Settings().target) == (("b", "a"), "b", None)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_funcmem.core.errors import ModelSpecError
-from pytest_funcmem.models.spec import ModelSpec, parse_spec
+from pytest_funcmem.models.spec import ModelSpec, parse_spec, short_names
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,18 @@ def test_a_secret_in_the_address_is_refused_and_not_repeated(url: str) -> None:
 )
 def test_which_locations_have_the_form_of_a_hub_id(location: str, may: bool) -> None:
     assert parse_spec(location).may_be_hub_id is may
+
+
+@pytest.mark.parametrize(
+    ("specs", "names"),
+    [
+        (["hf:a/one", "hf:a/two"], ["one", "two"]),
+        (["/m/run1/last", "hf:/m/run2/last"], ["run1/last", "run2/last"]),
+        (["hf:o/m@1", "hf:o/m@2"], ["m@1", "m@2"]),
+        (["replay:x/a.jsonl", "openai:http://h/v1#org/m"], ["a", "m"]),
+        (["replay:m.jsonl", "openai:http://h/v1#m"], ["replay:m.jsonl", "openai:http://h/v1#m"]),
+        (["replay:a[1]::b.jsonl", "hf:x"], ["a(1):b", "x"]),
+    ],
+)
+def test_short_names_tell_models_apart(specs: list[str], names: list[str]) -> None:
+    assert short_names(specs) == names
