@@ -57,6 +57,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "local/go": Entry(target="pytest_funcmem.harness.compiled.builder:LocalGoBuilder"),
     },
     "toolkit": {
+        "c": Entry(target="pytest_funcmem.harness.compiled.c.toolkit:CToolkit"),
         "rust": Entry(target="pytest_funcmem.harness.compiled.rust.toolkit:RustToolkit"),
         "go": Entry(target="pytest_funcmem.harness.compiled.go.toolkit:GoToolkit"),
     },

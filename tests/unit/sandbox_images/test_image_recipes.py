@@ -38,7 +38,11 @@ def test_each_language_ships_a_recipe_with_base_and_versions(language: str) -> N
             | {f"rust/{name}.rs" for name in ("dump", "encoding", "lib", "make", "make_std")}
             | {f"rust/{name}.rs" for name in ("run", "serve", "system", "world")},
         ),
-        ("c", set()),
+        (
+            "c",
+            {f"c/{name}.c" for name in ("dumping", "filling", "memory", "running", "start", "world")}
+            | {"c/runtime.h"},
+        ),
     ],
 )
 def test_a_recipe_ships_the_files_it_copies(language: str, needed: set[str]) -> None:

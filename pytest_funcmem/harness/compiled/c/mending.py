@@ -1,0 +1,501 @@
+"""Reads off the compiler's diagnostics what is missing, and makes it up: a rule for each kind of message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from tree_sitter import Node
+
+from pytest_funcmem.harness.compiled.c.chunks import KEYWORDS
+from pytest_funcmem.harness.compiled.c.complaints import Complaint, types_in
+from pytest_funcmem.harness.compiled.c.library import CONSTANTS, HEADERS, KNOWN_TYPES
+from pytest_funcmem.harness.compiled.c.places import argument_count, source
+from pytest_funcmem.harness.compiled.c.retyping import Retyping, call_arguments
+from pytest_funcmem.harness.compiled.c.standins import PROBE, FunctionStandIn, shape_of
+
+__all__ = ["Mender"]
+
+_NAME = re.compile(r"[A-Za-z_]\w{0,200}")
+
+
+class Mender(Retyping):
+    """Changes stand-ins by complaints."""
+
+    def mend(self, complaint: Complaint, files: Mapping[str, str]) -> bool:
+        """Make up what a complaint is about.
+
+        Args:
+            complaint: What the compiler said.
+            files: The parts of the text by name.
+
+        Returns:
+            Whether anything was changed.
+        """
+        if self._files is not files:
+            self._files = files
+            self._fresh_headers.clear()
+            self._all = "\n".join(files[name] for name in sorted(files) if name not in ("top.c", "late.c"))
+        if complaint.file == "top.c":
+            return self._own_type(complaint)
+        if complaint.file == "late.c":
+            return self._own_declaration(complaint)
+        self._arguments = self._macro_arguments(complaint)
+        for pattern, rule in _RULES:
+            match = pattern.search(complaint.message)
+            if match is not None and rule(self, complaint, match):
+                return True
+        return False
+
+    def _own_type(self, complaint: Complaint) -> bool:
+        """A made-up type names one of the file's, which is not known there yet."""
+        words = set(re.findall(r"'(?:struct |union )?(\w+)'", complaint.message))
+        changed = False
+        for tag, members in self.standins.structs.items():
+            if not re.search(rf"\b(?:struct|union) {re.escape(tag)} \{{", self._line(complaint)):
+                continue
+            for member, shape in members.items():
+                if words & set(re.findall(r"\w+", shape)):
+                    members[member] = "void *@" if "*" in shape else "int @"
+                    changed = self._once("own", tag, member) or changed
+        for name in words & self.standins.macros.keys():
+            del self.standins.macros[name]
+            changed = True
+        for name in words & self.standins.constants.keys():
+            del self.standins.constants[name]
+            changed = True
+        if not changed:
+            match = re.match(r"typedef .*?(\w+)(?:\)\(.*\))?;", self._line(complaint))
+            if match is not None and match[1] in self.standins.types and self._once("type", match[1], "int"):
+                self.standins.add_type(match[1], "int @")
+                return True
+        return changed
+
+    def _own_declaration(self, complaint: Complaint) -> bool:
+        """A made-up declaration is wrong: it names what is unknown there, or what exists."""
+        line = self._line(complaint)
+        for name, function in self.standins.functions.items():
+            if re.search(rf"\b{re.escape(name)}\(", line):
+                if not function.old_style and self._once("old style", name):
+                    function.old_style = True
+                    return True
+                if self._once("result", name, "int @"):
+                    function.result = "int @"
+                    return True
+                if self._once("forget", name):
+                    del self.standins.functions[name]
+                    return True
+        for name in self.standins.variables:
+            if re.search(rf"\b{re.escape(name)}\b", line):
+                if self._once("variable", name, "int @"):
+                    self.standins.variables[name] = "int @"
+                    return True
+                if self._once("forget", name):
+                    del self.standins.variables[name]
+                    return True
+        return False
+
+    # -------------------------------------------------------------------------------------------- rules
+
+    def unknown_type(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """A word that stands where a type has to."""
+        name = match[1]
+        rest = self._line(complaint)[complaint.last :]
+        if self._header_of(name):
+            return True
+        if re.match(r"\s*\(", rest) and name not in KNOWN_TYPES:
+            return self._wrapping_macro(name, rest)
+        if (
+            re.match(
+                r"\s+(?:static|extern|const|unsigned|signed|struct|union|enum|int|char|void|long|short|inline"
+                r"|\w+\s+\**\w+\s*[(;=,\[])",
+                rest,
+            )
+            and name not in KNOWN_TYPES
+        ):
+            return self._empty_macro(name, rest)
+        if not self._once("new type", name):
+            return False
+        self.standins.add_type(name, self._guessed_type(name))
+        return True
+
+    def _empty_macro(self, name: str, rest: str) -> bool:
+        if not self._once("macro", name):
+            return False
+        self.standins.types.pop(name, None)
+        self.standins.macros[name] = "(...)" if rest.lstrip().startswith("(") else ""
+        return True
+
+    def _wrapping_macro(self, name: str, rest: str) -> bool:
+        """A macro around a type, a parameter or parameters; else an annotation."""
+        if not self._once("macro", name):
+            return False
+        self.standins.types.pop(name, None)
+        inner = call_arguments(rest.lstrip())
+        declares = re.search(
+            r"\*|\b(?:int|char|void|long|short|unsigned|struct|const|bool|float|double)\b|\w\s+\w", inner[0]
+        )
+        self.standins.macros[name] = "(...) __VA_ARGS__" if declares or inner[0].startswith("(") else "(...)"
+        return True
+
+    def _guessed_type(self, name: str) -> str:
+        if name in KNOWN_TYPES:
+            return KNOWN_TYPES[name]
+        variables = re.findall(rf"\b{re.escape(name)}\s*\**\s*(\w+)\s*[;,=)\[]", self._all)
+        if any(
+            re.search(rf"\b{re.escape(item)}\s*(?:\[[^\]]*\])?\s*(?:\.|->)\s*[A-Za-z_]", self._all)
+            for item in variables
+        ):
+            pointer = re.search(rf"\b{re.escape(name)}\s*\*", self._all)
+            arrow = any(re.search(rf"\b{re.escape(item)}\s*->", self._all) for item in variables)
+            return f"struct {self.standins.fresh_struct(name)} *@" if arrow and not pointer else "struct"
+        return "struct" if re.search(rf"\b{re.escape(name)}\s*\*", self._all) else "int @"
+
+    def undeclared(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """A name that nothing declares: a type, a constant or a variable."""
+        name = match[1]
+        made = self.standins
+        if not _NAME.fullmatch(name) or name in KEYWORDS:
+            return False
+        if self._header_of(name):
+            return True
+        if name in CONSTANTS and self._once("macro", name):
+            made.macros[name] = " " + CONSTANTS[name]
+            return True
+        word = re.escape(name)
+        is_type = re.search(
+            rf"\(\s*(?:const\s+)?{word}\s*\*+\s*\)|(?:[=(,&|!+<>?:*/-]|\breturn)\s*\(\s*{word}\s*\)\s*[\w(]|\bsizeof\s*\(\s*{word}\s*\)"
+            rf"|^\s*(?:static\s+|const\s+)*{word}\s+\**\w+\s*[;=,\[]",
+            self._all,
+            re.MULTILINE,
+        )
+        if is_type and not re.search(rf"\b{word}\s*(?:->|\.|\[|=[^=])", self._all):
+            if self._once("new type", name):
+                made.add_type(name, self._guessed_type(name))
+                return True
+            return False
+        if not self._once("new name", name):
+            return False
+        if (
+            name.upper() == name
+            or re.search(rf"\bcase\s+{word}\s*:", self._all)
+            or re.match(r"k?[A-Z]+_?[A-Z]", name)
+        ):
+            made.add_constant(name)
+        else:
+            made.variables[name] = "int @"
+        return True
+
+    def implicit_function(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """A function that nothing declares."""
+        name = match[1]
+        if self._header_of(name):
+            return True
+        if not self._once("function", name):
+            return False
+        found = self._node(complaint)
+        count = argument_count(found[0], found[1], name) if found is not None else None
+        function = FunctionStandIn(count=count or 0, old_style=count is None)
+        function.parameters = [None] * function.count
+        self.standins.functions[name] = function
+        return True
+
+    def no_member(self, _complaint: Complaint, match: re.Match[str]) -> bool:
+        """A made-up struct lacks a member."""
+        member = self._given(match[3])
+        for written in (match[1], match[2]):
+            tag = self.standins.owner(written) if written else None
+            if tag is not None and self._once("new member", tag, member):
+                self.standins.structs[tag][member] = "int @"
+                return True
+        return False
+
+    def no_structure(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """Something with a member is no struct yet."""
+        inner, text = self._field_owner(complaint)
+        if inner is None:
+            return False
+        for name, shape in list(self.standins.types.items()):
+            # A variable of a made-up type that was taken for a number.
+            if "struct" not in shape and re.search(
+                rf"\b{name}\s+{re.escape(source(inner, text))}\b", self._all
+            ):
+                return self._retype_type(name, "struct")
+        return self._as_struct(inner, text, match[1], "@")
+
+    def no_pointer_to_structure(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """Something with a member behind an arrow is no pointer to a struct yet."""
+        inner, text = self._field_owner(complaint)
+        field = (
+            inner.parent.child_by_field_name("field")
+            if inner is not None and inner.parent is not None
+            else None
+        )
+        if inner is None or field is None:
+            return False
+        return self._as_struct(inner, text, self._given(source(field, text)), "*@")
+
+    def _as_struct(self, node: Node, text: bytes, member: str, mark: str) -> bool:
+        """Make an expression's type a struct of its own, or a pointer to one, that has a member."""
+        for tag, members in self.standins.structs.items():
+            if member in members and tag.startswith("fm_of_"):
+                return self.retype(node, text, f"struct {tag} {mark}")
+        tag = self.standins.fresh_struct(member)
+        if self.retype(node, text, f"struct {tag} {mark}"):
+            return True
+        del self.standins.structs[tag]
+        return False
+
+    def _field_owner(self, complaint: Complaint) -> tuple[Node | None, bytes]:
+        found = self._node(complaint)
+        if found is None:
+            return None, b""
+        node: Node | None = found[0]
+        for _ in range(4):
+            if node is None or node.type == "field_expression":
+                break
+            node = node.parent
+        return (None if node is None else node.child_by_field_name("argument")), found[1]
+
+    def undefined_struct(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """A struct that is only named."""
+        found = re.findall(r"\b(struct|union) (\w+)", complaint.message) or re.findall(
+            r"\b(struct|union)\s+(\w+)", self._line(complaint)
+        )
+        changed = False
+        for word, tag in found:
+            if self._header_of(tag):
+                changed = True
+            elif self._once("new struct", tag):
+                self.standins.add_struct(tag, is_union=word == "union")
+                changed = True
+        return changed
+
+    def no_pointer(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """Something that is no pointer is followed or indexed."""
+        found = self._node(complaint, whole=True) or self._node(complaint)
+        if found is None:
+            return False
+        node, text = found
+        for _ in range(3):
+            if node.type in ("pointer_expression", "subscript_expression"):
+                return self.retype(node.child_by_field_name("argument"), text, "int *@")
+            if node.parent is None:
+                return False
+            node = node.parent
+        return False
+
+    def no_function(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """Something that is no function is called."""
+        found = self._node(complaint)
+        node = found[0] if found is not None else None
+        for _ in range(4):
+            if node is None or found is None:
+                return False
+            if node.type == "call_expression":
+                return self.retype(node.child_by_field_name("function"), found[1], "int (*@)()")
+            node = node.parent
+        return False
+
+    def conversion(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """Assignments, initialisations, returns and arguments whose two types do not fit."""
+        wanted, given = types_in(complaint)
+        if wanted is None or given is None:
+            return False
+        argument = re.search(r"argument (\d+) of '(\w+)'", complaint.message)
+        if argument is not None and argument[2] in self.standins.functions:
+            return self._argument(argument[2], int(argument[1]), given, complaint)
+        found = self._node(complaint, whole=True)
+        if found is None:
+            return False
+        node, text = found
+        if "assign" in complaint.message:
+            pointed = self._node(complaint)
+            node = pointed[0] if pointed is not None else node
+            for _ in range(4):
+                if node.type in ("assignment_expression", "init_declarator") or node.parent is None:
+                    break
+                node = node.parent
+            left = node.child_by_field_name("left") or node.child_by_field_name("declarator")
+            right = node.child_by_field_name("right") or node.child_by_field_name("value")
+            return self.retype(right, text, shape_of(wanted)) or self.retype(left, text, shape_of(given))
+        if re.search(r"initializ", complaint.message) and node.type == "init_declarator":
+            node = node.child_by_field_name("value") or node
+        return self.retype(node, text, shape_of(wanted))
+
+    def _argument(self, name: str, number: int, given: str, complaint: Complaint) -> bool:
+        """What the compiler tells of an argument of a stand-in."""
+        function = self.standins.functions[name]
+        if number > len(function.parameters):
+            return False
+        if PROBE not in "\n".join((complaint.message, *complaint.notes)):
+            found = self._node(complaint, whole=True)
+            wanted, _given = types_in(complaint)
+            if found is not None and wanted and self.retype(*found, shape_of(wanted)):
+                return True
+            points = "*" in given and "*" not in (function.parameters[number - 1] or "*")
+            if points and self._once("parameter", name, str(number), given):
+                function.parameters[number - 1] = shape_of(given)
+                return True
+            return False
+        if function.parameters[number - 1] is None:
+            function.parameters[number - 1] = shape_of(given)
+            return True
+        return False
+
+    def no_scalar(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """A struct stands where a number has to."""
+        for name in re.findall(r"'(\w+)'", complaint.message):
+            if self.standins.types.get(name) == "struct" and not self.standins.structs.get(f"fm_{name}"):
+                return self._retype_type(name, "int @")
+        found = self._node(complaint)
+        if found is None:
+            return False
+        node: Node | None = found[0]
+        for _ in range(4):
+            if node is None:
+                return False
+            if node.type not in ("identifier", "field_identifier") and self.retype(node, found[1], "int @"):
+                return True
+            if node.type == "identifier" and self.retype(node, found[1], "int @"):
+                return True
+            node = node.parent
+        return False
+
+    def comparison(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """A pointer is compared with a number."""
+        found = self._node(complaint)
+        node = found[0] if found is not None else None
+        while node is not None and node.type != "binary_expression":
+            node = node.parent
+        if node is None or found is None:
+            return False
+        parts = [node.child_by_field_name(name) for name in ("left", "right")]
+        return any(self.retype(part, found[1], "char *@") for part in parts)
+
+    def no_constant(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """A variable stands where a constant has to."""
+        changed = False
+        for name in re.findall(r"[A-Za-z_]\w*", self._line(complaint)):
+            if name in self.standins.variables and self._once("constant", name):
+                del self.standins.variables[name]
+                self.standins.add_constant(name)
+                changed = True
+        return changed
+
+    def wrong_count(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """A made-up function is called with another number of arguments."""
+        function = self.standins.functions.get(match[2])
+        if function is None or function.old_style:
+            return False
+        found = self._node(complaint)
+        count = argument_count(found[0], found[1], match[2]) if found is not None else None
+        if match[1] == "many" and not function.variadic:
+            function.variadic = True
+        elif match[1] == "few" and count is not None and count < function.count:
+            function.count, function.variadic = count, True
+        elif self._once("old style", match[2]):
+            function.old_style = True
+        else:
+            return False
+        if function.count == 0:
+            function.old_style = True
+        return True
+
+    def no_lvalue(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """A constant is assigned to."""
+        changed = False
+        for name in re.findall(r"[A-Za-z_]\w*", self._line(complaint)):
+            if name in self.standins.constants and self._once("variable", name, "int @"):
+                del self.standins.constants[name]
+                self.standins.variables[name] = "int @"
+                changed = True
+        return changed
+
+    def strange_word(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """Something that is no C until a macro is known: annotations, formats between texts."""
+        line = self._line(complaint)
+        lines = self._files.get(complaint.file, "").split("\n")
+        before = lines[complaint.line - 2] if complaint.line > 1 else ""
+        known = self._files.get("decl.c", "")
+        around = [(before, len(before)), (line, complaint.column)]
+        for text, column in reversed(around):
+            part = text[max(0, column - 80) : column + 80]
+            for found in re.finditer(r"\b([A-Z_][A-Z0-9_]{2,}|__\w+|PROTO|P)\b\s*(\(?)", part):
+                name = found[1]
+                if (
+                    re.search(rf"#\s*define\s+{name}\b", known)
+                    or name in HEADERS
+                    or name in self.standins.constants
+                ):
+                    continue
+                if name in KEYWORDS or name in self.standins.types or name in self.standins.functions:
+                    continue
+                if found[2]:
+                    if self._wrapping_macro(name, part[found.end() - 1 :]):
+                        return True
+                elif self._once("macro", name):
+                    quoted = re.search(rf'"\s*{name}\b|\b{name}\s*"', text)
+                    self.standins.macros[name] = ' ""' if quoted else ""
+                    return True
+        return False
+
+    def void_value(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """Something that answers nothing is asked for its value."""
+        found = self._node(complaint, whole=True)
+        return found is not None and self.retype(*found, "int @")
+
+    def conflict(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """Something made up exists after all."""
+        name = match[1]
+        for table in (
+            self.standins.functions,
+            self.standins.variables,
+            self.standins.constants,
+            self.standins.types,
+            self.standins.structs,
+            self.standins.macros,
+        ):
+            if name in table and self._once("forget", name):
+                table.pop(name)
+                return True
+        return False
+
+
+_Rule = Callable[[Mender, Complaint, "re.Match[str]"], bool]
+_RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
+    (re.compile(pattern), rule)
+    for pattern, rule in (
+        (r"unknown type name '(\w+)'", Mender.unknown_type),
+        (r"'(\w+)' undeclared", Mender.undeclared),
+        (r"implicit declaration of function '(\w+)'", Mender.implicit_function),
+        (r"'([^']+)'(?: \{aka '([^']+)'\})? has no member named '(\w+)'", Mender.no_member),
+        (r"request for member '(\w+)' in something not a structure", Mender.no_structure),
+        (r"invalid type argument of '->'", Mender.no_pointer_to_structure),
+        (r"undefined type|incomplete|isn't known", Mender.undefined_struct),
+        (r"invalid type argument of unary '\*'|subscripted value is neither", Mender.no_pointer),
+        (r"is not a function or function pointer|called object", Mender.no_function),
+        (r"too (many|few) arguments to function '(\w+)'", Mender.wrong_count),
+        (r"makes (?:pointer|integer) from|incompatible (?:types? |pointer)", Mender.conversion),
+        (r"comparison between pointer and integer|comparison of distinct pointer", Mender.comparison),
+        (
+            r"where scalar is required|where arithmetic|invalid operands|wrong type argument|not an integer"
+            r"|aggregate value|conversion to non-scalar|integer was expected|switch quantity|cannot convert",
+            Mender.no_scalar,
+        ),
+        (
+            r"does not reduce to an integer constant|is not constant|not an integer constant|variably mod",
+            Mender.no_constant,
+        ),
+        (r"lvalue required", Mender.no_lvalue),
+        (r"void value not ignored|invalid use of void expression", Mender.void_value),
+        (
+            r"(?:conflicting types for|redefinition of|redeclaration of(?: enumerator)?) "
+            r"'(?:struct |union |enum )?(\w+)'",
+            Mender.conflict,
+        ),
+        (r"'(\w+)' redeclared as different kind of symbol", Mender.conflict),
+        (r"'(\w+)' defined as wrong kind of tag", Mender.conflict),
+        (r"expected ", Mender.strange_word),
+    )
+)

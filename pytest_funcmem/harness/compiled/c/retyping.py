@@ -1,0 +1,190 @@
+"""Gives an expression another type by changing the made-up thing that its type comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tree_sitter import Node
+
+from pytest_funcmem.harness.compiled.c.complaints import Complaint
+from pytest_funcmem.harness.compiled.c.library import HEADERS
+from pytest_funcmem.harness.compiled.c.places import expression_at, source
+from pytest_funcmem.harness.compiled.c.standins import PROBE, StandIns
+
+__all__ = ["Retyping", "call_arguments"]
+
+
+class Retyping:
+    """Finds what an expression's type comes from, and changes that where it is made up.
+
+    A change that was made once is never made again, so that mending ends.
+
+    Args:
+        standins: What is made up so far; is changed.
+    """
+
+    def __init__(self, standins: StandIns) -> None:
+        self.standins = standins
+        self._made: set[tuple[str, ...]] = set()
+        self._files: Mapping[str, str] = {}
+        self._all = ""
+        self._fresh_headers: set[str] = set()
+        self._arguments: list[dict[str, str]] = []
+
+    # ------------------------------------------------------------------------------------ what is there
+
+    def _once(self, *change: str) -> bool:
+        """Whether a change was not made before; it counts as made from now on."""
+        if change in self._made:
+            return False
+        self._made.add(change)
+        return True
+
+    def _macro_arguments(self, complaint: Complaint) -> list[dict[str, str]]:
+        """What the parameters of the macros around a place stand for, the innermost macro first."""
+        found = []
+        text = self._files.get("decl.c", "")
+        for name, file, line, column in complaint.expansions:
+            head = re.search(
+                rf"^[ \t]*#[ \t]*define[ \t]+{re.escape(name)}\(([\w\s,.]*)\)", text, re.MULTILINE
+            )
+            lines = self._files.get(file, "").split("\n")
+            if head is None or not 0 < line <= len(lines):
+                continue
+            call = "\n".join([lines[line - 1][column - 1 :], *lines[line : line + 6]])
+            parameters = [item.strip() for item in head[1].split(",")]
+            found.append(dict(zip(parameters, call_arguments(call), strict=False)))
+        return found
+
+    def _given(self, name: str) -> str:
+        """What a name stands for at the place: the argument where it is a macro's parameter."""
+        for arguments in self._arguments:
+            name = arguments.get(name, name)
+        return name
+
+    def _header_of(self, name: str) -> bool:
+        """Include the header that declares a name; False where there is none or it was there already."""
+        header = HEADERS.get(name)
+        if header is None:
+            return False
+        if self._once("header", header):
+            self.standins.headers[header] = None
+            self._fresh_headers.add(header)
+        return header in self._fresh_headers
+
+    def _line(self, complaint: Complaint) -> str:
+        lines = self._files.get(complaint.file, "").split("\n")
+        return lines[complaint.line - 1] if 0 < complaint.line <= len(lines) else ""
+
+    def _node(self, complaint: Complaint, *, whole: bool = False) -> tuple[Node, bytes] | None:
+        """What the compiler points at; with ``whole`` all of the expression that it underlines."""
+        line = self._line(complaint)
+        column = complaint.first if whole else complaint.column
+        found = expression_at(line, column, self._files.get(complaint.file, ""), complaint.line - 1)
+        if found is None or not whole:
+            return found
+        node, text = found
+        width = complaint.last - complaint.first + 1
+        while node.end_byte - node.start_byte < width and node.parent is not None:
+            if node.parent.start_byte != node.start_byte:
+                break
+            node = node.parent
+        return node, text
+
+    # ------------------------------------------------------------------------------------------ changes
+
+    def retype(self, node: Node | None, text: bytes, shape: str) -> bool:
+        """Give what an expression's type comes from another one; False where that is not made up."""
+        if node is None or PROBE in shape or not shape.strip():
+            return False
+        match node.type:
+            case "identifier":
+                return self._retype_name(self._given(source(node, text)), shape)
+            case "field_expression":
+                field = node.child_by_field_name("field")
+                return field is not None and self._retype_member(self._given(source(field, text)), shape)
+            case "call_expression":
+                called = node.child_by_field_name("function")
+                if called is None:
+                    return False
+                name = self._given(source(called, text))
+                if called.type == "identifier" and name in self.standins.functions:
+                    if self._once("result", name, shape):
+                        self.standins.functions[name].result = shape
+                        return True
+                    return False
+                return self.retype(called, text, shape.replace("@", "(*@)()"))
+            case "subscript_expression" | "pointer_expression":
+                inner = node.child_by_field_name("argument")
+                if node.type == "pointer_expression" and node.children[0].type == "&":
+                    return "*@" in shape and self.retype(inner, text, shape.replace("*@", "@", 1))
+                return self.retype(inner, text, shape.replace("@", "*@"))
+            case "parenthesized_expression":
+                return self.retype(node.named_children[0] if node.named_children else None, text, shape)
+            case "conditional_expression":
+                parts = [node.child_by_field_name(name) for name in ("consequence", "alternative")]
+            case "assignment_expression" | "binary_expression":
+                parts = [node.child_by_field_name(name) for name in ("left", "right")]
+            case "comma_expression":
+                parts = [node.child_by_field_name("right")]
+            case "unary_expression" | "update_expression":
+                parts = [node.child_by_field_name("argument")]
+            case _:
+                return False
+        return any(self.retype(part, text, shape) for part in parts)
+
+    def _retype_name(self, name: str, shape: str) -> bool:
+        made = self.standins
+        if name in made.variables or name in made.constants:
+            if not self._once("variable", name, shape):
+                return False
+            made.constants.pop(name, None)
+            made.variables[name] = shape
+            return True
+        # A local variable or parameter: what is made up is its type.
+        match = re.search(rf"\b(\w+)\s+(\**)\s*{re.escape(name)}\b\s*[;,=)\[]", self._all)
+        if match is None or match[1] not in made.types:
+            return False
+        for _star in match[2]:
+            if "*@" not in shape:
+                return False
+            shape = shape.replace("*@", "@", 1)
+        return self._retype_type(match[1], shape)
+
+    def _retype_type(self, name: str, shape: str) -> bool:
+        if self.standins.types.get(name) == shape or not self._once("type", name, shape):
+            return False
+        if name in re.findall(r"\w+", shape):
+            return False
+        self.standins.add_type(name, shape)
+        return True
+
+    def _retype_member(self, member: str, shape: str) -> bool:
+        changed = False
+        for tag, members in self.standins.structs.items():
+            if member in members and members[member] != shape and self._once("member", tag, member, shape):
+                members[member] = shape
+                changed = True
+        return changed
+
+
+def call_arguments(text: str) -> list[str]:
+    """Arguments of the call that a text begins with, as they are written."""
+    depth = 0
+    found = [""]
+    for letter in text:
+        if letter in "([{":
+            depth += 1
+            if depth == 1:
+                continue
+        elif letter in ")]}":
+            depth -= 1
+            if depth == 0:
+                break
+        elif letter == "," and depth == 1:
+            found.append("")
+            continue
+        if depth:
+            found[-1] += letter
+    return [item.strip() for item in found]

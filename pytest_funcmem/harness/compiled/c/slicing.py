@@ -1,0 +1,291 @@
+"""What of a file a function needs: declarations in place, helpers behind it, all else left out.
+
+The text that comes out keeps the lines of the file, so that places in diagnostics are places in it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from pytest_funcmem.core.records import SourceFunction
+from pytest_funcmem.harness.compiled.c.chunks import Chunk, Token, cut, identifiers, tokens
+
+__all__ = ["Slice", "SourceFile"]
+
+_MOST_HELPERS = 40
+_MOST_HELPER_LINES = 1200
+_DIRECTIVE = re.compile(r"\s*#\s*(\w*)[ \t]*(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """The parts of a file around one function.
+
+    Attributes:
+        declarations: The file with all but wanted declarations and directives blanked out.
+        helpers: The file with all but wanted helpers blanked out.
+        prototypes: Heads of the helpers and of the function, as declarations.
+        included: Names of the helpers whose bodies are there.
+        names: All names that the function reaches.
+    """
+
+    declarations: str
+    helpers: str
+    prototypes: str
+    included: tuple[str, ...]
+    names: frozenset[str]
+
+
+class SourceFile:
+    """A file, cut up around the function under test."""
+
+    def __init__(self, function: SourceFunction) -> None:
+        self.function = function
+        self.text = _chosen_branches(function.text, function.signature_start, function.end)
+        self.chunks, self.directives = cut(self.text, function.signature_start, function.end)
+
+    @cached_property
+    def code_tokens(self) -> tuple[Token, ...]:
+        """Tokens of the function under test, from signature to end."""
+        return tuple(tokens(self.function.code))
+
+    @cached_property
+    def headers(self) -> tuple[str, ...]:
+        """Names of the headers that the file includes, in order, without those in quotes that have a path."""
+        found: dict[str, None] = {}
+        for directive in self.directives:
+            match = re.match(r'\s*#\s*include\s*[<"]([\w./+-]+)[>"]', directive.text)
+            if match is not None:
+                found.setdefault(match[1])
+        return tuple(found)
+
+    @cached_property
+    def macros(self) -> dict[str, frozenset[str]]:
+        """Names in the bodies of the file's macros, by macro."""
+        found: dict[str, frozenset[str]] = {}
+        for directive in self.directives:
+            match = re.match(r"\s*#\s*define\s+(\w+)(.*)", directive.text, re.DOTALL)
+            if match is not None:
+                found[match[1]] = found.get(match[1], frozenset()) | identifiers(tuple(tokens(match[2])))
+        return found
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Chunk]]:
+        found: dict[str, list[Chunk]] = {}
+        for chunk in self.chunks:
+            for name in sorted(chunk.declared()):
+                found.setdefault(name, []).append(chunk)
+        return found
+
+    @cached_property
+    def _torn(self) -> tuple[Token, ...]:
+        """Directives inside chunks whose conditional begins or ends outside: they stay where it goes."""
+        found: list[Token] = []
+        stack: list[list[tuple[Token, int]]] = []
+        placed = [(token, -1) for token in self.directives]
+        for number, chunk in enumerate(self.chunks):
+            placed += [(token, number) for token in chunk.tokens if token.kind == "directive"]
+        for token, where in sorted(placed, key=lambda item: item[0].start):
+            if _is(token, "if", "ifdef", "ifndef"):
+                stack.append([(token, where)])
+            elif stack and _is(token, "else", "elif"):
+                stack[-1].append((token, where))
+            elif stack and _is(token, "endif"):
+                group = [*stack.pop(), (token, where)]
+                if len({place for _token, place in group}) > 1:
+                    found += [item for item, place in group if place >= 0]
+        return tuple(found)
+
+    def functions(self) -> frozenset[str]:
+        """Names of the functions that the file defines beside the one under test."""
+        return frozenset(
+            name
+            for name, chunks in self._by_name.items()
+            if any(chunk.kind == "function" for chunk in chunks)
+        )
+
+    def defining(self, name: str) -> tuple[Chunk, ...]:
+        """Chunks that may declare or define a name."""
+        return tuple(self._by_name.get(name, ()))
+
+    def initialised(self) -> frozenset[str]:
+        """Variables that the file gives a value."""
+        return frozenset(
+            name for chunk in self.chunks if chunk.kind == "declaration" for name in chunk.initialised()
+        )
+
+    def never_returns(self, name: str) -> bool:
+        """Whether a declaration of a function says that it does not come back."""
+        return any(
+            "noreturn" in self.text[chunk.start : chunk.end if chunk.body < 0 else chunk.body].lower()
+            for chunk in self._by_name.get(name, ())
+        )
+
+    def slice(self, *, stubbed: frozenset[str], dropped: frozenset[int]) -> Slice:
+        """What the function reaches.
+
+        Args:
+            stubbed: Helpers of which only the head is taken.
+            dropped: Starts of chunks that are left out.
+        """
+        wanted = set(identifiers(self.code_tokens))
+        todo = deque(sorted(wanted))
+        declarations: set[Chunk] = set()
+        helpers: dict[Chunk, str] = {}
+        heads: set[Chunk] = set()
+        lines = 0
+
+        def want(names: Iterable[str]) -> None:
+            for name in sorted(names):
+                if name not in wanted:
+                    wanted.add(name)
+                    todo.append(name)
+
+        while todo:
+            name = todo.popleft()
+            want(self.macros.get(name, ()))
+            for chunk in self._by_name.get(name, ()):
+                if chunk.start in dropped:
+                    continue
+                if chunk.kind == "declaration":
+                    if chunk not in declarations:
+                        declarations.add(chunk)
+                        want(identifiers(chunk.tokens))
+                elif chunk.kind == "function" and chunk not in heads:
+                    heads.add(chunk)
+                    size = self.text.count("\n", chunk.start, chunk.end)
+                    room = len(helpers) < _MOST_HELPERS and lines + size <= _MOST_HELPER_LINES
+                    if name in stubbed or not room:
+                        want(identifiers([token for token in chunk.tokens if token.start < chunk.body]))
+                    else:
+                        lines += size
+                        helpers[chunk] = name
+                        want(identifiers(chunk.tokens))
+        kept = [token for token in self.directives if _is(token, "define", "undef", *_CONDITIONALS)]
+        conditionals = [token for token in kept if _is(token, *_CONDITIONALS)]
+        return Slice(
+            declarations=self._only([*kept, *self._torn, *declarations]),
+            helpers=self._only([*conditionals, *self._torn, *helpers]),
+            prototypes="\n".join(self._prototypes(heads)),
+            included=tuple(sorted(helpers.values())),
+            names=frozenset(wanted),
+        )
+
+    def chunk_at(self, line: int) -> Chunk | None:
+        """The chunk that stands on a line of the file, counted from 1."""
+        for chunk in self.chunks:
+            first = self.text.count("\n", 0, chunk.start) + 1
+            if first <= line <= first + self.text.count("\n", chunk.start, chunk.end):
+                return chunk
+        return None
+
+    def _prototypes(self, heads: Iterable[Chunk]) -> list[str]:
+        found = []
+        for chunk in sorted(heads, key=lambda chunk: chunk.start):
+            head = _head(self.text[chunk.start : chunk.body], chunk)
+            if head:
+                found.append(head)
+        function = self.function
+        whole = Chunk(
+            start=0,
+            end=len(function.code),
+            kind="function",
+            tokens=self.code_tokens,
+            body=next((token.start for token in _at_top(self.code_tokens) if token.text == "{"), 0),
+        )
+        head = _head(function.code[: whole.body], whole)
+        return [*found, head] if head else found
+
+    def _only(self, parts: Iterable[Chunk | Token]) -> str:
+        """The file with everything else as empty lines."""
+        pieces = []
+        done = 0
+        for part in sorted(parts, key=lambda part: part.start):
+            if part.start < done:
+                continue
+            pieces.append("\n" * self.text.count("\n", done, part.start))
+            pieces.append(self.text[part.start : part.end])
+            if not pieces[-1].endswith("\n"):
+                pieces.append(" ")
+            done = part.end
+        return "".join([*pieces, "\n"])
+
+
+_CONDITIONALS = ("if", "ifdef", "ifndef", "else", "elif", "endif")
+
+
+def _is(token: Token, *names: str) -> bool:
+    match = _DIRECTIVE.match(token.text)
+    return match is not None and match[1] in names
+
+
+def _at_top(words: Iterable[Token]) -> list[Token]:
+    """Tokens outside of any bracket; the brackets themselves included."""
+    found = []
+    depth = 0
+    for token in words:
+        if token.kind == "mark" and token.text in ")]}":
+            depth -= 1
+        if depth == 0:
+            found.append(token)
+        if token.kind == "mark" and token.text in "([{":
+            depth += 1
+    return found
+
+
+def _head(text: str, chunk: Chunk) -> str:
+    """The declaration of a defined function, on one line; "" where a directive stands in its head."""
+    words = [token for token in chunk.tokens if token.start < chunk.body]
+    if any(token.kind == "directive" for token in words):
+        return ""
+    top = _at_top(words)
+    closing = next((place for place, token in enumerate(top) if token.text == ")"), None)
+    if closing is None:
+        return ""
+    old_style = any(
+        (token.kind == "name" and after.text in (";", ",", "[", "*")) or token.text == ";"
+        for token, after in zip(top[closing + 1 :], [*top[closing + 2 :], top[-1]], strict=False)
+    )
+    pieces: list[str] = []
+    for token in words:
+        if token.text in ("inline", "__inline", "__inline__"):
+            continue
+        if old_style and token.text == "(" and token in top:
+            return " ".join([*pieces, "();"])
+        pieces.append(token.text)
+    return " ".join([*pieces, ";"])
+
+
+def _chosen_branches(text: str, start: int, end: int) -> str:
+    """The text in which conditionals around a place are decided for it: their other branches are blank."""
+    stack: list[list[Token]] = []
+    groups: list[list[Token]] = []
+    for token in tokens(text):
+        if token.kind != "directive":
+            continue
+        if _is(token, "if", "ifdef", "ifndef"):
+            stack.append([token])
+        elif stack and _is(token, "else", "elif"):
+            stack[-1].append(token)
+        elif stack and _is(token, "endif"):
+            groups.append([*stack.pop(), token])
+    blank: list[tuple[int, int]] = []
+    for group in groups:
+        if not (group[0].start < start and group[-1].start >= end):
+            continue
+        for opening, closing in itertools.pairwise(group):
+            blank.append((opening.start, opening.end))
+            if not (opening.start < start and closing.start >= end):
+                blank.append((opening.start, closing.start))
+        blank.append((group[-1].start, group[-1].end))
+    pieces = list(text)
+    for first, last in blank:
+        for place in range(first, last):
+            if pieces[place] != "\n":
+                pieces[place] = " "
+    return "".join(pieces)

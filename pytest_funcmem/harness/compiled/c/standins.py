@@ -1,0 +1,162 @@
+"""What a file lacks, made up piece by piece: types, members, constants, variables, functions, macros.
+
+Knows how each is written as C, and nothing of why it is made up. A made-up type is a *shape*: C text with an
+``@`` where the name goes (``char *@``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+__all__ = ["FunctionStandIn", "StandIns", "shape_of"]
+
+PROBE = "fm_probe"
+"""A type that nothing else has: a parameter of it makes the compiler tell the type of each argument."""
+
+
+def shape_of(written: str) -> str:
+    """The shape of a type as the compiler writes it, such as ``char *``, ``int (*)(void)`` or ``char[4]``."""
+    written = written.strip()
+    if "(*" in written:
+        place = written.index("(*") + 2
+        while place < len(written) and written[place] == "*":
+            place += 1
+        return f"{written[:place]}@{written[place:]}"
+    bracket = written.find("[")
+    if bracket >= 0:
+        return f"{written[:bracket].rstrip()} @{written[bracket:]}"
+    return f"{written}@" if written.endswith("*") else f"{written} @"
+
+
+@dataclass(slots=True, kw_only=True)
+class FunctionStandIn:
+    """A function that nothing declares.
+
+    Attributes:
+        result: Shape of what it gives back.
+        parameters: Shapes of its parameters; None where the compiler has still to tell, or cannot.
+        count: How many arguments it is called with at least.
+        variadic: Whether it is called with more somewhere.
+        probed: Whether the compiler was asked.
+        old_style: Declared without parameters, as what it is called with cannot be written down.
+    """
+
+    result: str = "int @"
+    parameters: list[str | None] = field(default_factory=list)
+    count: int = 0
+    variadic: bool = False
+    probed: bool = False
+    old_style: bool = False
+
+
+@dataclass(slots=True)
+class StandIns:
+    """All that is made up for one function."""
+
+    types: dict[str, str] = field(default_factory=dict)  # typedef name -> shape; "struct" for an own struct
+    structs: dict[str, dict[str, str]] = field(default_factory=dict)  # tag -> members
+    constants: dict[str, int] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    functions: dict[str, FunctionStandIn] = field(default_factory=dict)
+    macros: dict[str, str] = field(default_factory=dict)
+    unions: set[str] = field(default_factory=set)  # tags of structs that are unions
+    headers: dict[str, None] = field(default_factory=dict)  # in order
+
+    def add_type(self, name: str, shape: str) -> None:
+        """Make up a typedef; ``struct`` gives it a struct of its own, whose members come to be known."""
+        self.types[name] = shape
+        if shape == "struct":
+            self.structs.setdefault(f"fm_{name}", {})
+
+    def add_struct(self, tag: str, *, is_union: bool) -> None:
+        """Make up a struct or union of which the tag is known."""
+        self.structs.setdefault(tag, {})
+        if is_union:
+            self.unions.add(tag)
+
+    def add_constant(self, name: str) -> None:
+        """Make up a constant, different from all others."""
+        self.constants.setdefault(name, len(self.constants) + 1)
+
+    def fresh_struct(self, member: str) -> str:
+        """Tag of a new struct, for something of which one member is all that is known."""
+        tag = f"fm_of_{member}"
+        while tag in self.structs:
+            tag += "_"
+        self.structs[tag] = {}
+        return tag
+
+    def owner(self, written: str) -> str | None:
+        """Tag of the made-up struct that a type as the compiler writes it stands for."""
+        word = re.sub(r"\b(const|volatile)\b", "", written).strip().rstrip("* ")
+        if word.startswith(("struct ", "union ")):
+            tag = word.split(None, 1)[1]
+        else:
+            tag = f"fm_{word}" if self.types.get(word) == "struct" else ""
+        return tag if tag in self.structs else None
+
+    def early(self) -> str:
+        """What goes before everything of the file: macros, constants and types, one to a line."""
+        lines = [f"struct {PROBE} {{ int x; }};"]
+        lines += [f"#define {name}{text}" for name, text in sorted(self.macros.items())]
+        lines += [f"enum {{ {name} = {value} }};" for name, value in self.constants.items()]
+        lines += [f"{self._word(tag)} {tag};" for tag in sorted(self.structs)]
+        for name in sorted(self.types):
+            if self.types[name] == "struct":
+                lines.append(f"typedef struct fm_{name} {name};")
+        for name in self._in_order():
+            lines.append(f"typedef {self.types[name].replace('@', name)};")
+        for tag in self._structs_in_order():
+            members = " ".join(
+                f"{shape.replace('@', member)};" for member, shape in self.structs[tag].items()
+            )
+            lines.append(f"{self._word(tag)} {tag} {{ {members or 'int fm_opaque[2];'} }};")
+        return "\n".join([*lines, ""])
+
+    def _word(self, tag: str) -> str:
+        return "union" if tag in self.unions else "struct"
+
+    def late(self) -> list[tuple[str, str]]:
+        """What goes behind the file's declarations: names and lines, in order."""
+        lines = [(name, f"{shape.replace('@', name)};") for name, shape in sorted(self.variables.items())]
+        for name, function in sorted(self.functions.items()):
+            lines.append((name, f"{function.result.replace('@', f'{name}({_parameters(function)})')};"))
+        return lines
+
+    def _in_order(self) -> list[str]:
+        """Typedefs that are no structs of their own, those that others are made from first."""
+        names = sorted(name for name, shape in self.types.items() if shape != "struct")
+        return sorted(
+            names, key=lambda name: sum(word in names for word in re.findall(r"\w+", self.types[name]))
+        )
+
+    def _structs_in_order(self) -> list[str]:
+        """Structs that hold others come after them."""
+        ordered: list[str] = []
+
+        def visit(tag: str, above: tuple[str, ...]) -> None:
+            if tag in ordered or tag in above:
+                return
+            for shape in self.structs[tag].values():
+                if "*" not in shape:
+                    inner = self.owner(shape.replace("@", "").partition("[")[0])
+                    if inner is not None:
+                        visit(inner, (*above, tag))
+            ordered.append(tag)
+
+        for tag in sorted(self.structs):
+            visit(tag, ())
+        return ordered
+
+
+def _parameters(function: FunctionStandIn) -> str:
+    if function.old_style:
+        return ""
+    if not function.count:
+        return "" if function.variadic else "void"
+    shapes = [
+        f"struct {PROBE}" if shape is None else shape.replace("@", "").strip()
+        for shape in function.parameters[: function.count]
+    ]
+    return ", ".join([*shapes, "..."] if function.variadic else shapes)

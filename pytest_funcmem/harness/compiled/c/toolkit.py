@@ -1,0 +1,255 @@
+"""The toolkit of C: prepares scaffolds, runs programs, and writes what proves a harness."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from pytest_funcmem.core.protocols import Limits, Sandbox, SandboxTask
+from pytest_funcmem.core.records import (
+    Inconclusive,
+    InputState,
+    Language,
+    OutputState,
+    Scaffold,
+    SourceFunction,
+)
+from pytest_funcmem.harness.compiled.c.compiling import Compiled, compile_around
+from pytest_funcmem.harness.compiled.c.description import CFunction, UnspeakableTypeError
+from pytest_funcmem.harness.compiled.c.native import PROGRAM, native_files
+from pytest_funcmem.harness.compiled.c.parameters import uses_of
+from pytest_funcmem.harness.compiled.c.pools import number_pools, pool_for, texts
+from pytest_funcmem.harness.compiled.c.renaming import renamed_code
+from pytest_funcmem.harness.compiled.c.scaffold import HOLE, assembled
+from pytest_funcmem.harness.compiled.c.slicing import SourceFile
+from pytest_funcmem.harness.compiled.c.stubs import stub_codes
+from pytest_funcmem.harness.compiled.c.table import KEEP, STARTS, Place, StubEntry, Table, member_flags
+from pytest_funcmem.harness.compiled.mutants import tree_mutants
+from pytest_funcmem.harness.compiled.toolkit import Prepared, StandIn
+from pytest_funcmem.harness.execution import Program
+from pytest_funcmem.harness.execution_records import RECORD_BYTES, Execution, read_execution
+
+__all__ = ["CToolkit"]
+
+_PROGRAM_FILE, _TABLE_FILE, _FIRST_LINE_FILE = "program.c", "table", "first_line"
+_COMPILE_S = 6.0
+_STATE_BYTES = 256 * 1024
+_MOST_BYTES = 256 * 1024 * 1024
+_ANSWERS = 24
+"""Choices that a usual state has for what stand-ins answer, beside those of its arguments."""
+
+_RUNNER = Path(__file__).parents[2] / "runner" / "c"
+
+
+class CToolkit:
+    """See ``Toolkit``."""
+
+    language: Language = "c"
+    version = "1"
+    programs: Mapping[str, Path] = MappingProxyType({PROGRAM: _RUNNER})
+
+    def prepare(
+        self, function: SourceFunction, sandbox: Sandbox, *, check_time: Callable[[], None]
+    ) -> Prepared | Inconclusive:
+        """See ``Toolkit.prepare``."""
+        source = SourceFile(function)
+        compiled = compile_around(source, sandbox, check_time=check_time)
+        if isinstance(compiled, Inconclusive):
+            return compiled
+        problem = _uncallable(compiled, function)
+        if problem is not None:
+            return problem
+        scaffold = Scaffold(
+            mocks=tuple(
+                sorted(
+                    {
+                        item.label
+                        for item in compiled.tail.definitions
+                        if not item.label.startswith("callback ")
+                    }
+                )
+            ),
+            files=(
+                (_PROGRAM_FILE, assembled({**compiled.parts, "function.c": HOLE})),
+                (_TABLE_FILE, _table(source, compiled).text()),
+                (_FIRST_LINE_FILE, str(_first_line(function))),
+            ),
+        )
+        check_time()
+        tried = self.execute(
+            sandbox,
+            [_program(function, scaffold)],
+            [[InputState(seed=seed) for seed in range(1, 4)]],
+            coverage=True,
+            state_timeout_s=2.0,
+        )[0]
+        if not tried.loaded:
+            return Inconclusive(reason="load_failed", detail=f"it does not load: {tried.load_detail}")
+        used = max(tried.choices_used, default=0) or 16
+        return Prepared(scaffold=scaffold, choices=min(used, 400) + _ANSWERS, special=tuple(range(48)))
+
+    def execute(
+        self,
+        sandbox: Sandbox,
+        programs: Sequence[Program],
+        states: Sequence[Sequence[InputState]],
+        *,
+        coverage: bool,
+        state_timeout_s: float,
+    ) -> tuple[Execution, ...]:
+        """See ``Toolkit.execute``."""
+        files = dict(programs[0].files)
+        count = sum(map(len, states))
+        payload = {
+            "task": "run",
+            "runtime": native_files(sandbox),
+            "programs": [files[_PROGRAM_FILE].replace(HOLE, program.code) for program in programs],
+            "table": files[_TABLE_FILE],
+            "first_line": int(files[_FIRST_LINE_FILE]),
+            "states": [
+                [{"seed": state.seed, "choices": list(state.choices)} for state in group] for group in states
+            ],
+            "coverage": coverage,
+            "timeout_ms": int(state_timeout_s * 1000),
+        }
+        limits = Limits(
+            wall_s=10.0 + _COMPILE_S * len(programs) + count * (state_timeout_s + 0.6),
+            memory_mib=768,
+            processes=32,
+            files_mib=64,
+            output_bytes=min(_MOST_BYTES, RECORD_BYTES + (count + len(programs)) * _STATE_BYTES),
+        )
+        result = sandbox.run(
+            SandboxTask(
+                program=PROGRAM, payload=json.dumps(payload).encode("ascii"), limits=limits, language="c"
+            )
+        )
+        return tuple(
+            read_execution(result, len(group), program=number) for number, group in enumerate(states)
+        )
+
+    def renamed(self, function: SourceFunction) -> str | None:
+        """See ``Toolkit.renamed``."""
+        return renamed_code(function)
+
+    def stand_ins(
+        self, function: SourceFunction, scaffold: Scaffold, expected: Sequence[OutputState]
+    ) -> tuple[StandIn, ...]:
+        """See ``Toolkit.stand_ins``."""
+        return stub_codes(function, expected)
+
+    def mutants(self, function: SourceFunction, *, limit: int) -> tuple[StandIn, ...]:
+        """See ``Toolkit.mutants``."""
+        return tree_mutants(function, limit=limit)
+
+
+def _program(function: SourceFunction, scaffold: Scaffold) -> Program:
+    return Program(
+        text=function.text,
+        qualname=function.qualname,
+        line=function.line,
+        language=function.language,
+        code=function.code,
+        files=scaffold.files,
+    )
+
+
+def _first_line(function: SourceFunction) -> int:
+    """The first line of the body, relative to the signature's line."""
+    blank = len(function.body) - len(function.body.lstrip(" \t\n{"))
+    line = function.code.count("\n", 0, len(function.signature) + blank)
+    return max(line, 0 if "\n" not in function.code else 1)
+
+
+def _uncallable(compiled: Compiled, function: SourceFunction) -> Inconclusive | None:
+    """Why the runtime cannot make arguments for the function, if it cannot."""
+    description = compiled.description
+    target = description.function_names[function.qualname]
+    for name, number in target.parameters:
+        kind = description.types[description.plain(number)]
+        below = description.types[description.plain(kind.target)] if kind.kind == "pointer" else kind
+        if below.name == "__va_list_tag" or kind.name == "__va_list_tag":
+            return Inconclusive(
+                reason="unsupported_signature", detail=f"{name or 'a parameter'} is a list of arguments"
+            )
+    if len(target.parameters) > 60:
+        return Inconclusive(reason="unsupported_signature", detail="it has more than 60 parameters")
+    return None
+
+
+def _table(source: SourceFile, compiled: Compiled) -> Table:
+    function = source.function
+    description = compiled.description
+    target = description.function_names[function.qualname]
+    uses = uses_of(function, [name for name, _kind in target.parameters])
+    given = source.initialised()
+    parameters = []
+    for place, (name, number) in enumerate(target.parameters):
+        kind = description.types[description.plain(number)].kind
+        parameters.append(
+            Place(
+                name=name or f"argument {place}",
+                type=number,
+                flags=member_flags(name) | uses.get(name, 0),
+                pool=pool_for(name, kind),
+            )
+        )
+    variables = []
+    for name in compiled.tail.globals:
+        variable = description.variable_names[name]
+        flags = member_flags(name)
+        if description.is_constant(variable.type):
+            flags |= KEEP
+        if name in given:
+            flags |= STARTS
+        kind = description.types[description.plain(variable.type)].kind
+        variables.append(Place(name=name, type=variable.type, flags=flags, pool=pool_for(name, kind)))
+    keys: dict[str, list[int]] = {}
+    for number, kind_of in enumerate(description.types):
+        if kind_of.kind == "function":
+            keys.setdefault(_key(compiled, number), []).append(number)
+    words = source.code_tokens
+    around = [token for chunk in source.chunks for token in chunk.tokens]
+    return Table(
+        description=description,
+        result=target.result,
+        uses_errno="errno" in function.code,
+        uses_stdin="stdin" in compiled.slice.names or bool(_READERS & compiled.slice.names),
+        parameters=parameters,
+        globals=variables,
+        callbacks=[
+            Place(name=name, type=number)
+            for name, key in compiled.tail.callbacks
+            for number in keys.get(key, [])[:1]
+        ],
+        stubs=[
+            StubEntry(
+                name=item.label,
+                result=_same(compiled, item.name).result,
+                parameters=tuple(kind for _name, kind in _same(compiled, item.name).parameters),
+                variadic=item.variadic,
+            )
+            for item in compiled.tail.definitions
+        ],
+        functions=compiled.tail.functions,
+        pools=number_pools(words),
+        texts=texts(words, around),
+    )
+
+
+_READERS = frozenset(
+    ["getchar", "gets", "scanf", "read", "getc", "fgetc", "fgets", "fread", "fscanf", "getline", "getch"]
+)
+
+
+def _same(compiled: Compiled, name: str) -> CFunction:
+    return compiled.description.function_names[name]
+
+
+def _key(compiled: Compiled, number: int) -> str:
+    try:
+        return compiled.description.declared(number)
+    except UnspeakableTypeError:
+        return ""

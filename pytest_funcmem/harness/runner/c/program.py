@@ -1,0 +1,184 @@
+"""The program that the C toolkit runs in the sandbox: compiles, describes, and runs on input states.
+
+``main(payload, emit)``; the payload is a JSON object with ``task``: ``runtime`` (make the native half where
+the image has none), ``build`` or ``run``. Everything that a compiled program does is up to hostile code, so
+nothing here may be relied upon outside the sandbox.
+"""
+
+# ruff: noqa: PTH100, PTH103, PTH112, PTH113, PTH118, PTH123, PTH208
+# It runs on Python 3.9 too, and most of it is calls of tools in one directory.
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+from .building import Runtime, build_object, complain, diagnose, image_has, link, make_runtime
+from .dwarf import describe
+
+HERE = "/work/tmp"
+
+
+def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
+    """Do what the payload asks for."""
+    request = json.loads(payload)
+    os.makedirs(os.path.join(HERE, "build"), exist_ok=True)
+    os.chdir(os.path.join(HERE, "build"))
+    if request["task"] == "runtime":
+        files = {} if image_has(request["digest"]) else make_runtime(request["sources"])
+        emit(json.dumps({"files": files}).encode("ascii"))
+        return
+    runtime = Runtime(request["runtime"])
+    if request["task"] == "build":
+        emit(json.dumps(_build(request, runtime)).encode("ascii"))
+    else:
+        _run(request, runtime, emit)
+
+
+def _build(request: dict[str, Any], runtime: Runtime) -> dict[str, Any]:
+    """Diagnostics of a text; where there is no error, what it lacks and what it is made of."""
+    headers = {name: _has_header(name) for name in request.get("headers", ())}
+    answer: dict[str, Any] = {"diagnostics": [], "headers": headers}
+    if not request["text"]:
+        return answer
+    answer["diagnostics"] = diagnose(request["text"])
+    if any(item.get("kind") in ("error", "fatal error", "fatal") for item in answer["diagnostics"]):
+        return answer
+    if request.get("check_only"):
+        return answer
+    complaint, _blocks = build_object(request["text"], "program", coverage=False, debugging=True)
+    if not complaint:
+        complaint, missing = link("program", runtime, strict=False)
+        answer["missing"] = missing
+    answer["complaint"] = complaint
+    if not complaint:
+        with open("program.so", "rb") as file:
+            answer["description"] = describe(file.read())
+    return answer
+
+
+def _has_header(name: str) -> bool:
+    places = ["/usr/include", "/usr/local/include"]
+    places += [os.path.join("/usr/include", item) for item in ("x86_64-linux-gnu", "aarch64-linux-gnu")]
+    places += [os.path.join(root, "include") for root in _compiler_roots()]
+    return ".." not in name and any(os.path.isfile(os.path.join(place, name)) for place in places)
+
+
+def _compiler_roots() -> list[str]:
+    found = []
+    for machine in ("x86_64-linux-gnu", "aarch64-linux-gnu"):
+        directory = os.path.join("/usr/lib/gcc", machine)
+        if os.path.isdir(directory):
+            found += [os.path.join(directory, version) for version in sorted(os.listdir(directory))]
+    return found
+
+
+def _header(**fields: Any) -> bytes:
+    return json.dumps(fields).encode("ascii") + b"\n"
+
+
+def _run(request: dict[str, Any], runtime: Runtime, emit: Callable[[bytes], None]) -> None:
+    done: dict[str, tuple[str, list[list[int]]]] = {}
+    for number, text in enumerate(request["programs"]):
+        name = f"p{number}"
+        if text in done:
+            # Equal programs are one: the same object serves them.
+            name, blocks = done[text]
+        else:
+            complaint, blocks = build_object(text, name, coverage=request["coverage"], debugging=False)
+            if not complaint:
+                complaint, _missing = link(name, runtime, strict=True)
+            if complaint:
+                emit(_header(kind="load", program=number, loaded=False, detail=complaint))
+                continue
+            done[text] = (name, blocks)
+        lines = sorted({line for block in blocks for line in block if line >= request["first_line"]})
+        emit(_header(kind="load", program=number, loaded=True, detail="", skipped=[], executable_lines=lines))
+        _run_states(request, runtime, emit, number, name, blocks)
+
+
+def _run_states(
+    request: dict[str, Any],
+    runtime: Runtime,
+    emit: Callable[[bytes], None],
+    number: int,
+    name: str,
+    blocks: list[list[int]],
+) -> None:
+    kept = [[line for line in block if line >= request["first_line"]] for block in blocks]
+    counts = [str(len(blocks)), str(sum(map(len, kept)))]
+    words = [" ".join([str(len(block)), *map(str, block)]) for block in kept]
+    with open("table", "w", encoding="ascii") as file:
+        file.write("\n".join([request["table"], *counts, *words, ""]))
+    states = request["states"][number]
+    with open("states", "w", encoding="ascii") as file:
+        file.write(f"{len(states)}\n")
+        file.writelines(
+            " ".join(map(str, [state["seed"], len(state["choices"]), *state["choices"]])) + "\n"
+            for state in states
+        )
+    reading, writing = os.pipe()
+    environment = {
+        "HOME": "/work/task",
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C",
+        "TZ": "UTC",
+        "USER": "user",
+        "LOGNAME": "user",
+        "TERM": "dumb",
+    }
+
+    def arrange() -> None:
+        os.dup2(writing, 3)
+
+    with open("said", "w+b") as said:
+        process = subprocess.Popen(
+            [
+                runtime.program,
+                os.path.abspath("table"),
+                os.path.abspath("states"),
+                os.path.abspath(name + ".so"),
+                "1" if request["coverage"] else "0",
+                str(request["timeout_ms"]),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            env=environment,
+            preexec_fn=arrange,
+            pass_fds=[3],
+        )
+        os.close(writing)
+        with os.fdopen(reading, "rb") as stream:
+            _pass_on(stream, emit, number)
+        process.wait()
+        if process.returncode:
+            said.seek(0)
+            emit(
+                _header(
+                    kind="end",
+                    program=number,
+                    status=process.returncode,
+                    said=complain(said.read(4000).decode("utf-8", "replace")),
+                )
+            )
+
+
+def _pass_on(stream: Any, emit: Callable[[bytes], None], number: int) -> None:
+    while True:
+        head = stream.readline(400)
+        if not head:
+            return
+        index, outcome, seconds, length, detail = head.decode("utf-8", "replace").split(" ", 4)
+        body = stream.read(int(length))
+        header = _header(
+            kind="state",
+            program=number,
+            index=int(index),
+            outcome=outcome,
+            seconds=float(seconds),
+            detail="" if detail.strip() == "-" else detail.strip(),
+        )
+        emit(header + body)

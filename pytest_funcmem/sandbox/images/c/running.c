@@ -1,0 +1,504 @@
+/* Reads the table of types and the input states, forks a process for each state, and passes on what it says. */
+#define _GNU_SOURCE
+#include "runtime.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <link.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OUT 3
+#define RESULT 200
+#define MOST_STREAM 65536
+#define MOST_BODY (4 << 20)
+#define VIOLATION 99
+
+struct fm_table fm_table;
+struct fm_program fm_program;
+
+static void *parameter_values[64];
+static char *before_arguments[64], *before_globals[512];
+static void *result_value;
+static int with_lines;
+static struct fm_text shown;
+
+/* --------------------------------------------------------------------------------------------- reading */
+
+static char *input, *input_end;
+
+static long number(void)
+{
+    char *end;
+    long value = strtol(input, &end, 10);
+    if (end == input || end > input_end) { fprintf(stderr, "the table is damaged\n"); exit(71); }
+    input = end;
+    return value;
+}
+
+static int64_t wide(void) { return (int64_t)number(); }
+
+static char *word(void)   /* hexadecimal digits of a text, or "-" for an empty one */
+{
+    while (*input == ' ' || *input == '\n') input++;
+    char *start = input;
+    while (*input != ' ' && *input != '\n' && *input) input++;
+    size_t length = *start == '-' ? 0 : (size_t)(input - start) / 2;
+    char *made = malloc(length + 1);
+    for (size_t i = 0; i < length; i++) {
+        unsigned value;
+        sscanf(start + 2 * i, "%2x", &value);
+        made[i] = (char)value;
+    }
+    made[length] = 0;
+    return made;
+}
+
+static void *room(long count, size_t size) { return calloc((size_t)count + 1, size); }
+
+static char *slurp(const char *path)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY);
+    if (fd < 0 || fstat(fd, &info) != 0) { fprintf(stderr, "cannot read %s\n", path); exit(71); }
+    char *text = malloc((size_t)info.st_size + 1);
+    ssize_t got = read(fd, text, (size_t)info.st_size);
+    text[got < 0 ? 0 : got] = 0;
+    close(fd);
+    input = text;
+    input_end = text + info.st_size;
+    return text;
+}
+
+static struct fm_place *places(int *count)
+{
+    *count = (int)number();
+    struct fm_place *list = room(*count, sizeof *list);
+    for (int i = 0; i < *count; i++) {
+        list[i].type = (int)number();
+        list[i].flags = (int)number();
+        list[i].pool = (int)number();
+        list[i].name = word();
+    }
+    return list;
+}
+
+static void read_table(const char *path)
+{
+    struct fm_table *t = &fm_table;
+    slurp(path);
+    t->result = (int)number();
+    t->uses_errno = (int)number();
+    t->uses_stdin = (int)number();
+    t->type_count = (int)number();
+    t->types = room(t->type_count, sizeof *t->types);
+    for (int i = 0; i < t->type_count; i++) {
+        t->types[i].kind = (int)number();
+        t->types[i].size = (int)number();
+        t->types[i].a = (int)number();
+        t->types[i].b = (int)number();
+        t->types[i].name = word();
+    }
+    t->member_count = (int)number();
+    t->members = room(t->member_count, sizeof *t->members);
+    for (int i = 0; i < t->member_count; i++) {
+        struct fm_member *m = &t->members[i];
+        m->type = (int)number();
+        m->offset = (int)number();
+        m->bit = (int)number();
+        m->bits = (int)number();
+        m->flags = (int)number();
+        m->name = word();
+    }
+    t->enumerator_count = (int)number();
+    t->enumerators = room(t->enumerator_count, sizeof *t->enumerators);
+    for (int i = 0; i < t->enumerator_count; i++)
+        t->enumerators[i] = wide();
+    t->parameters = places(&t->parameter_count);
+    t->globals = places(&t->global_count);
+    t->callbacks = places(&t->callback_count);
+    t->stub_count = (int)number();
+    t->stubs = room(t->stub_count, sizeof *t->stubs);
+    int total = (int)number(), place = 0;
+    t->stub_types = room(total, sizeof *t->stub_types);
+    for (int i = 0; i < t->stub_count; i++) {
+        t->stubs[i].name = word();
+        t->stubs[i].result = (int)number();
+        t->stubs[i].variadic = (int)number();
+        t->stubs[i].count = (int)number();
+        t->stubs[i].first = place;
+        for (int k = 0; k < t->stubs[i].count; k++)
+            t->stub_types[place++] = (int)number();
+    }
+    t->function_count = (int)number();
+    t->functions = room(t->function_count, sizeof *t->functions);
+    for (int i = 0; i < t->function_count; i++)
+        t->functions[i] = word();
+    t->pool_count = (int)number();
+    t->pools = room(t->pool_count, sizeof *t->pools);
+    total = (int)number();
+    t->numbers = room(total, sizeof *t->numbers);
+    place = 0;
+    for (int i = 0; i < t->pool_count; i++) {
+        t->pools[i].first = place;
+        t->pools[i].count = (int)number();
+        for (int k = 0; k < t->pools[i].count; k++)
+            t->numbers[place++] = wide();
+    }
+    t->text_count = (int)number();
+    t->texts = room(t->text_count, sizeof *t->texts);
+    for (int i = 0; i < t->text_count; i++)
+        t->texts[i] = word();
+    t->block_count = (int)number();
+    total = (int)number();
+    t->block_starts = room(t->block_count + 1, sizeof *t->block_starts);
+    t->block_lines = room(total, sizeof *t->block_lines);
+    place = 0;
+    for (int i = 0; i < t->block_count; i++) {
+        t->block_starts[i] = place;
+        for (int count = (int)number(); count > 0; count--)
+            t->block_lines[place++] = (int)number();
+    }
+    t->block_starts[t->block_count] = place;
+}
+
+static int find_range(struct dl_phdr_info *info, size_t size, void *base)
+{
+    (void)size;
+    if ((void *)info->dlpi_addr != base)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD) {
+            char *start = (char *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+            char *end = start + info->dlpi_phdr[i].p_memsz;
+            if (fm_program.start == NULL || start < fm_program.start) fm_program.start = start;
+            if (end > fm_program.end) fm_program.end = end;
+        }
+    return 1;
+}
+
+static void load(const char *path)
+{
+    void *handle = dlopen(path, RTLD_NOW);
+    if (handle == NULL) { fprintf(stderr, "%s\n", dlerror()); exit(72); }
+    struct link_map *map;
+    dlinfo(handle, RTLD_DI_LINKMAP, &map);
+    dl_iterate_phdr(find_range, (void *)map->l_addr);
+    fm_program.call = (void (*)(void **, void *))dlsym(handle, "fm_call");
+    fm_program.globals = dlsym(handle, "fm_globals");
+    fm_program.functions = dlsym(handle, "fm_functions");
+    fm_program.callbacks = dlsym(handle, "fm_callbacks");
+    fm_program.blocks = dlsym(handle, "fm_blocks");
+    const uint64_t *end = dlsym(handle, "fm_blocks_end");
+    if (fm_program.blocks != NULL && end != NULL)
+        fm_program.block_count = (int)(end - fm_program.blocks);
+    if (fm_program.call == NULL) { fprintf(stderr, "there is nothing to call\n"); exit(72); }
+}
+
+/* --------------------------------------------------------------------------------------- in the child */
+
+static void write_all(int fd, const char *data, size_t length)
+{
+    while (length) {
+        ssize_t done = write(fd, data, length);
+        if (done < 0) {
+            if (errno == EINTR) continue;
+            syscall(SYS_exit_group, 3);
+        }
+        data += done;
+        length -= (size_t)done;
+    }
+}
+
+void fm_violation(const char *what, size_t size)
+{
+    char line[120];
+    fm_active = 0;
+    int length = snprintf(line, sizeof line, "%s, %zu bytes", what, size);
+    write_all(RESULT, line, (size_t)length);
+    syscall(SYS_exit_group, VIOLATION);
+    __builtin_unreachable();
+}
+
+static void put_stream(struct fm_text *out, int fd)
+{
+    static char content[MOST_STREAM];
+    ssize_t length = pread(fd, content, sizeof content, 0);
+    fm_put_json(out, content, length < 0 ? 0 : (size_t)length);
+}
+
+static int stdout_copy, stderr_copy;
+
+void fm_finish(const char *exception, const char *message)
+{
+    int was_errno = errno;
+    struct fm_text out = {0};
+    fm_active = 0;
+    fflush(NULL);
+    if (exception != NULL && strcmp(exception, "endless") == 0) {
+        fm_put(&out, "{\"outcome\": \"endless\"}");
+        write_all(RESULT, out.data, out.length);
+        syscall(SYS_exit_group, 0);
+    }
+    fm_printf(&out, "{\"outcome\": \"%s\", \"value\": ", exception ? "raised" : "returned");
+    if (exception == NULL && fm_table.types[fm_table.result].kind != FM_VOID)
+        fm_dump(&out, result_value, fm_table.result);
+    else
+        fm_put(&out, "null");
+    fm_put(&out, ", \"exception\": ");
+    if (exception == NULL)
+        fm_put(&out, "null");
+    else
+        fm_printf(&out, "{\"type\": \"%s\", \"message\": \"%s\", \"own\": true, \"authored\": true, "
+                        "\"origin\": \"function\"}", exception, message);
+    fm_put(&out, ", \"calls\": [");
+    fm_put(&out, fm_calls.data ? fm_calls.data : "");
+    fm_put(&out, "], \"receiver\": null, \"arguments\": {");
+    int first = 1;
+    for (int i = 0; i < fm_table.parameter_count; i++) {
+        const struct fm_place *place = &fm_table.parameters[i];
+        if (before_arguments[i] == NULL)
+            continue;
+        struct fm_text now = {0};
+        fm_dump(&now, parameter_values[i], place->type);
+        if (!first)
+            fm_put(&out, ", ");
+        first = 0;
+        fm_put_json(&out, place->name, strlen(place->name));
+        fm_put(&out, ": ");
+        fm_put(&out, strcmp(now.data, before_arguments[i]) == 0 ? "[\"unchanged\"]" : now.data);
+        free(now.data);
+    }
+    fm_put(&out, "}, \"module_globals\": {");
+    first = 1;
+    if (fm_table.uses_errno && was_errno) {
+        fm_printf(&out, "\"errno\": %d", was_errno);
+        first = 0;
+    }
+    for (int i = 0; i < fm_table.global_count && i < 512; i++) {
+        const struct fm_place *place = &fm_table.globals[i];
+        if (before_globals[i] == NULL)
+            continue;
+        struct fm_text now = {0};
+        fm_dump(&now, fm_program.globals[i], place->type);
+        if (strcmp(now.data, before_globals[i]) != 0) {
+            if (!first)
+                fm_put(&out, ", ");
+            first = 0;
+            fm_put_json(&out, place->name, strlen(place->name));
+            fm_put(&out, ": ");
+            fm_put(&out, now.data);
+        }
+        free(now.data);
+    }
+    fm_put(&out, "}, \"stdout\": ");
+    put_stream(&out, stdout_copy);
+    fm_put(&out, ", \"stderr\": ");
+    put_stream(&out, stderr_copy);
+    fm_put(&out, ", \"files\": {");
+    fm_files_dump(&out);
+    fm_put(&out, "}, \"lines\": [");
+    if (with_lines)
+        fm_blocks_dump(&out, 1);
+    fm_put(&out, "], \"features\": [");
+    if (with_lines)
+        fm_blocks_dump(&out, 0);
+    fm_printf(&out, "], \"detail\": \"\", \"choices_used\": %d, \"made_up\": %s, \"shown\": [",
+              fm_choices_used(), fm_made_up ? "true" : "false");
+    fm_put(&out, shown.data ? shown.data : "");
+    fm_put(&out, "]}");
+    write_all(RESULT, out.data, out.length);
+    syscall(SYS_exit_group, 0);
+    __builtin_unreachable();
+}
+
+static int nameless_file(void)
+{
+    int fd = open("stream", O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (fd < 0 || unlink("stream") != 0)
+        syscall(SYS_exit_group, 4);
+    return fd;
+}
+
+static void prepare_process(const char *directory)
+{
+    int in = nameless_file(), out = nameless_file(), err = nameless_file();
+    struct rlimit limit = {1 << 20, 1 << 20};
+    if (chdir(directory) != 0)
+        syscall(SYS_exit_group, 4);
+    if (fm_table.uses_stdin) {
+        fm_stdin_text(in);
+        lseek(in, 0, SEEK_SET);
+    }
+    dup2(in, 0);
+    dup2(out, 1);
+    dup2(err, 2);
+    stdout_copy = fcntl(out, F_DUPFD, RESULT + 1);
+    stderr_copy = fcntl(err, F_DUPFD, RESULT + 1);
+    if (syscall(SYS_close_range, 3, RESULT - 1, 0) != 0)
+        for (int fd = 3; fd < RESULT; fd++)
+            close(fd);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = limit.rlim_max = 0;
+    setrlimit(RLIMIT_CORE, &limit);
+    setpgid(0, 0);
+}
+
+static void run_state(uint64_t seed, const uint32_t *choices, int count, const char *directory)
+{
+    fm_choices_begin(choices, count, seed);
+    prepare_process(directory);
+    for (int i = 0; i < fm_table.parameter_count; i++) {
+        const struct fm_place *place = &fm_table.parameters[i];
+        int size = fm_table.types[place->type].size;
+        parameter_values[i] = calloc(1, (size_t)(size > 0 ? size : 8));
+        fm_fill(parameter_values[i], place->type, place->flags, place->pool, 0);
+    }
+    for (int i = 0; i < fm_table.global_count; i++)
+        fm_fill_global(fm_program.globals[i], &fm_table.globals[i]);
+    fm_arguments_done();
+    for (int i = 0; i < fm_table.parameter_count; i++) {
+        const struct fm_place *place = &fm_table.parameters[i];
+        struct fm_text one = {0};
+        fm_show(&one, parameter_values[i], place->type);
+        if (i)
+            fm_put(&shown, ", ");
+        fm_put_json(&shown, one.data ? one.data : "", one.length);
+        free(one.data);
+        if (fm_points(place->type)) {
+            struct fm_text text = {0};
+            fm_dump(&text, parameter_values[i], place->type);
+            before_arguments[i] = text.data;
+        }
+    }
+    for (int i = 0; i < fm_table.global_count && i < 512; i++) {
+        struct fm_text text = {0};
+        fm_dump(&text, fm_program.globals[i], fm_table.globals[i].type);
+        before_globals[i] = text.data;
+    }
+    int size = fm_table.types[fm_table.result].size;
+    result_value = calloc(1, (size_t)(size > 0 ? size : 8));
+    fm_world_begin();
+    errno = 0;
+    fm_active = 1;
+    fm_program.call(parameter_values, result_value);
+    fm_finish(NULL, NULL);
+}
+
+/* -------------------------------------------------------------------------------------- in the parent */
+
+static double clock_now(void)
+{
+    struct timespec now;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *at)
+{
+    (void)info; (void)kind; (void)at;
+    return remove(path), 0;
+}
+
+static void one_state(int index, uint64_t seed, const uint32_t *choices, int count, double timeout)
+{
+    int ends[2];
+    const char *directory = "state";
+    static char body[MOST_BODY];
+    size_t length = 0;
+    if (mkdir(directory, 0700) != 0 || pipe(ends) != 0) { fprintf(stderr, "cannot prepare a state\n"); exit(73); }
+    pid_t child = (pid_t)syscall(SYS_fork);
+    if (child < 0) { fprintf(stderr, "cannot fork\n"); exit(73); }
+    if (child == 0) {
+        dup2(ends[1], RESULT);
+        run_state(seed, choices, count, directory);
+    }
+    close(ends[1]);
+    double deadline = clock_now() + timeout;
+    int late = 0, flood = 0;
+    for (;;) {
+        double left = deadline - clock_now();
+        struct pollfd wait_for = {ends[0], POLLIN, 0};
+        if (left <= 0 || poll(&wait_for, 1, (int)(left * 1000) + 1) == 0) {
+            if (deadline > clock_now()) continue;
+            late = 1;
+            break;
+        }
+        if (length == sizeof body) { flood = 1; break; }
+        ssize_t got = read(ends[0], body + length, sizeof body - length);
+        if (got <= 0) break;
+        length += (size_t)got;
+    }
+    close(ends[0]);
+    int status = 0;
+    struct rusage usage;
+    if (late || flood) {
+        syscall(SYS_kill, -child, SIGKILL);
+        syscall(SYS_kill, child, SIGKILL);
+    }
+    /* It has closed its result, or is killed; should it live on all the same, it is given a moment. */
+    for (double until = clock_now() + 0.5; wait4(child, &status, WNOHANG, &usage) == 0;) {
+        if (clock_now() > until) { syscall(SYS_kill, child, SIGKILL); until += 1e9; }
+        struct timespec moment = {0, 200000};
+        syscall(SYS_nanosleep, &moment, NULL);
+    }
+    syscall(SYS_kill, -child, SIGKILL);
+    double spent = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+                 + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    const char *outcome = "recorded";
+    char detail[128] = "-";
+    if (late) outcome = "timeout";
+    else if (flood) outcome = "refused";
+    else if (WIFSIGNALED(status)) {
+        outcome = WTERMSIG(status) == SIGXFSZ ? "refused" : "signal";
+        snprintf(detail, sizeof detail, "%s", strsignal(WTERMSIG(status)));
+    } else if (WEXITSTATUS(status) == VIOLATION) {
+        outcome = "signal";
+        snprintf(detail, sizeof detail, "%.*s", length < 100 ? (int)length : 100, body);
+    } else if (WEXITSTATUS(status) != 0)
+        outcome = "missing";
+    if (strcmp(outcome, "recorded") != 0)
+        length = 0;
+    char head[256];
+    int head_length = snprintf(head, sizeof head, "%d %s %.6f %zu %s\n", index, outcome, spent, length, detail);
+    write_all(OUT, head, (size_t)head_length);
+    write_all(OUT, body, length);
+    if (rmdir(directory) != 0)
+        nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Arguments: table, states, program, whether lines are wanted, milliseconds for a state. */
+int fm_main(int argc, char **argv)
+{
+    if (argc < 6)
+        return 70;
+    read_table(argv[1]);
+    load(argv[3]);
+    with_lines = atoi(argv[4]);
+    double timeout = atof(argv[5]) / 1000.0;
+    fm_memory_begin();
+    char *text = slurp(argv[2]);
+    long states = number();
+    for (long index = 0; index < states; index++) {
+        uint64_t seed = (uint64_t)number();
+        long count = number();
+        uint32_t *choices = room(count, sizeof *choices);
+        for (long i = 0; i < count; i++)
+            choices[i] = (uint32_t)number();
+        one_state((int)index, seed, choices, (int)count, timeout);
+        free(choices);
+    }
+    free(text);
+    return 0;
+}

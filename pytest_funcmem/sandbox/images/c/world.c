@@ -1,0 +1,339 @@
+/* The world around a function: stand-ins that answer and are logged, a clock that stands still, and no luck.
+ *
+ * What is defined here takes the place of the library's for the function under test.
+ */
+#define _GNU_SOURCE
+#include "runtime.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_CALLS 2000
+#define MOST_LOG (1 << 20)
+#define MOST_FILE 65536
+
+struct fm_text fm_calls;
+int fm_made_up, fm_ended;
+static int call_count;
+static uint64_t asked[MOST_CALLS];
+
+static void put_call(const char *name, struct fm_text *arguments, struct fm_text *answer)
+{
+    if (call_count)
+        fm_put(&fm_calls, ", ");
+    fm_put(&fm_calls, "{\"path\": ");
+    fm_put_json(&fm_calls, name, strlen(name));
+    fm_put(&fm_calls, ", \"arguments\": [");
+    fm_put(&fm_calls, arguments->data ? arguments->data : "");
+    fm_put(&fm_calls, "], \"keywords\": {}, \"answer\": ");
+    fm_put(&fm_calls, answer->data ? answer->data : "null");
+    fm_put(&fm_calls, "}");
+    if (++call_count >= MOST_CALLS || fm_calls.length > MOST_LOG)
+        fm_finish("endless", "");
+}
+
+static int on_stack(const void *address)
+{
+    char here;
+    return (const char *)address > &here && (const char *)address < &here + (8 << 20);
+}
+
+/* Whether a stand-in writes through this pointer: what has no value yet, and single numbers on the stack. */
+static int is_wanted(const void *target, const struct fm_type *pointer)
+{
+    static const unsigned char untouched[8] = {0xFE, 0xFE, 0xFE, 0xFE, 0xFE, 0xFE, 0xFE, 0xFE};
+    const struct fm_type *type = &fm_table.types[pointer->a];
+    if (target == NULL || pointer->b || type->size <= 0 || !on_stack(target))
+        return 0;
+    if (type->kind == FM_CHAR)
+        return memcmp(target, untouched, 8) == 0;
+    if (type->kind >= FM_SIGNED && type->kind <= FM_ENUM)
+        return 1;
+    return memcmp(target, untouched, type->size < 8 ? (size_t)type->size : 8) == 0;
+}
+
+/* Called by every stand-in: logs the call, and decides what it answers and writes. */
+void fm_stub(int number, void **arguments, void *result, void *list)
+{
+    int was_errno = errno, was = fm_active;
+    const struct fm_stub *stub = &fm_table.stubs[number];
+    struct fm_text text = {0}, answer = {0};
+    fm_active = 0;
+    for (int i = 0; i < stub->count; i++) {
+        int number_of_type = fm_table.stub_types[stub->first + i];
+        const struct fm_type *type = &fm_table.types[number_of_type];
+        if (i)
+            fm_put(&text, ", ");
+        void *target = NULL;
+        if (type->kind == FM_POINTER)
+            memcpy(&target, arguments[i], sizeof target);
+        if (type->kind == FM_POINTER && is_wanted(target, type))
+            fm_put(&text, "[\"opaque\", \"place\"]");
+        else if (target != NULL && on_stack(target) && fm_table.types[type->a].size > 0
+                 && fm_table.types[type->a].kind != FM_CHAR)
+            fm_dump(&text, target, type->a);
+        else if (target != NULL && on_stack(target) && fm_table.types[type->a].kind == FM_CHAR)
+            fm_put_json(&text, target, strnlen(target, 1024));
+        else
+            fm_dump(&text, arguments[i], number_of_type);
+    }
+    if (stub->variadic && list != NULL && stub->count) {
+        const struct fm_type *last = &fm_table.types[fm_table.stub_types[stub->first + stub->count - 1]];
+        const char *format = NULL;
+        if (last->kind == FM_POINTER && fm_table.types[last->a].kind == FM_CHAR)
+            memcpy(&format, arguments[stub->count - 1], sizeof format);
+        if (format != NULL && strchr(format, '%') != NULL) {
+            char line[2048];
+            int length = vsnprintf(line, sizeof line, format, *(va_list *)list);
+            fm_put(&text, ", ");
+            fm_put_json(&text, line, strnlen(line, length < 0 ? 0 : sizeof line));
+        }
+    }
+    uint64_t where = fm_mix(fm_hash_text(stub->name, strlen(stub->name)),
+                            fm_hash_text(text.data ? text.data : "", text.length));
+    uint64_t nth = 0;
+    for (int i = 0; i < call_count; i++)
+        nth += asked[i] == where;
+    asked[call_count] = where;
+    where = fm_mix(where, nth);
+    const struct fm_type *type = &fm_table.types[stub->result];
+    if (type->kind != FM_VOID && type->size > 0) {
+        fm_made_up = 1;
+        fm_fill_answer(result, stub->result, stub->name, where);
+        fm_dump(&answer, result, stub->result);
+    }
+    for (int i = 0; i < stub->count; i++) {
+        const struct fm_type *pointer = &fm_table.types[fm_table.stub_types[stub->first + i]];
+        void *target;
+        if (pointer->kind != FM_POINTER)
+            continue;
+        memcpy(&target, arguments[i], sizeof target);
+        if (!is_wanted(target, pointer))
+            continue;
+        fm_made_up = 1;
+        where = fm_mix(where, (uint64_t)i);
+        if (fm_table.types[pointer->a].kind == FM_CHAR) {
+            char *written = NULL;
+            int number_of_type = fm_table.stub_types[stub->first + i];
+            fm_fill_answer(&written, number_of_type, stub->name, where);
+            snprintf(target, 8, "%s", written == NULL ? "" : written);
+        } else
+            fm_fill_answer(target, pointer->a, stub->name, where);
+    }
+    put_call(stub->name, &text, &answer);
+    __libc_free(text.data);
+    __libc_free(answer.data);
+    fm_active = was;
+    errno = was_errno;
+}
+
+/* ------------------------------------------------------------------------------------ clock and chance */
+
+static uint64_t random_state;
+
+static uint32_t draw(void)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random_state >> 33);
+}
+
+static time_t now(void) { return (time_t)(1700000000 + fm_mix(fm_seed(), 5) % 10000000); }
+
+time_t time(time_t *out)
+{
+    if (out != NULL)
+        *out = now();
+    return now();
+}
+int gettimeofday(struct timeval *restrict out, void *restrict zone)
+{
+    (void)zone;
+    out->tv_sec = now();
+    out->tv_usec = 250000;
+    return 0;
+}
+int clock_gettime(clockid_t which, struct timespec *out)
+{
+    out->tv_sec = which == CLOCK_REALTIME ? now() : 1000;
+    out->tv_nsec = 250000000;
+    return 0;
+}
+clock_t clock(void) { return 250000; }
+int rand(void) { return (int)(draw() & 0x7fffffff); }
+void srand(unsigned from) { random_state = fm_mix(from, 9); }
+long random(void) { return (long)(draw() & 0x7fffffff); }
+void srandom(unsigned from) { random_state = fm_mix(from, 9); }
+int rand_r(unsigned *from) { *from = *from * 1103515245u + 12345u; return (int)(*from >> 1 & 0x7fffffff); }
+double drand48(void) { return draw() / 4294967296.0; }
+long lrand48(void) { return (long)(draw() & 0x7fffffff); }
+long mrand48(void) { return (int32_t)draw(); }
+void srand48(long from) { random_state = fm_mix((uint64_t)from, 9); }
+uint32_t arc4random(void) { return draw(); }
+ssize_t getrandom(void *into, size_t size, unsigned flags)
+{
+    (void)flags;
+    for (size_t i = 0; i < size; i++)
+        ((unsigned char *)into)[i] = (unsigned char)draw();
+    return (ssize_t)size;
+}
+
+pid_t getpid(void) { return 4242; }
+pid_t getppid(void) { return 4241; }
+uid_t getuid(void) { return 1000; }
+uid_t geteuid(void) { return 1000; }
+gid_t getgid(void) { return 1000; }
+gid_t getegid(void) { return 1000; }
+int gethostname(char *name, size_t size) { snprintf(name, size, "host"); return 0; }
+
+/* ------------------------------------------------- what would leave the process: it is logged and fails */
+
+static int logged_failure(const char *name, const char *text)
+{
+    int was = fm_active;
+    struct fm_text arguments = {0}, answer = {0};
+    fm_active = 0;
+    fm_put_json(&arguments, text ? text : "", text ? strnlen(text, 1024) : 0);
+    fm_put(&answer, "-1");
+    asked[call_count] = 0;
+    put_call(name, &arguments, &answer);
+    __libc_free(arguments.data);
+    __libc_free(answer.data);
+    fm_active = was;
+    errno = EPERM;
+    return -1;
+}
+
+int system(const char *command) { return logged_failure("system", command); }
+FILE *popen(const char *command, const char *mode) { (void)mode; logged_failure("popen", command); return NULL; }
+pid_t fork(void) { return fm_active ? logged_failure("fork", "") : -1; }
+pid_t vfork(void) { return logged_failure("fork", ""); }
+int execve(const char *path, char *const a[], char *const e[]) { (void)a; (void)e; return logged_failure("exec", path); }
+int execv(const char *path, char *const a[]) { (void)a; return logged_failure("exec", path); }
+int execvp(const char *path, char *const a[]) { (void)a; return logged_failure("exec", path); }
+int execl(const char *path, const char *a, ...) { (void)a; return logged_failure("exec", path); }
+int execlp(const char *path, const char *a, ...) { (void)a; return logged_failure("exec", path); }
+int kill(pid_t pid, int number) { (void)pid; char text[16]; snprintf(text, sizeof text, "%d", number); return logged_failure("kill", text); }
+unsigned sleep(unsigned seconds) { (void)seconds; return 0; }
+int usleep(useconds_t duration) { (void)duration; return 0; }
+int nanosleep(const struct timespec *duration, struct timespec *rest) { (void)duration; (void)rest; return 0; }
+unsigned alarm(unsigned seconds) { (void)seconds; return 0; }
+int pause(void) { errno = EINTR; return -1; }
+
+void _exit(int status)
+{
+    if (fm_active) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", status);
+        fm_finish("_exit", text);
+    }
+    for (;;)
+        syscall(231, status);  /* exit_group */
+}
+void _Exit(int status) { _exit(status); }
+
+static void on_exit_of(int status, void *nothing)
+{
+    (void)nothing;
+    if (fm_active) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", status);
+        fm_finish("exit", text);
+    }
+}
+
+void fm_world_begin(void)
+{
+    random_state = fm_mix(fm_seed(), 3);
+    on_exit(on_exit_of, NULL);
+}
+
+/* ------------------------------------------------------------------------------ the way that a run took */
+
+#define MOST_FEATURES 2048
+static unsigned char seen[8192];
+static int previous, feature_count;
+static int features[MOST_FEATURES];
+static unsigned char edges[1 << 17];
+
+void __sanitizer_cov_trace_pc(void)
+{
+    if (!fm_active)
+        return;
+    uint64_t here = (uint64_t)__builtin_return_address(0);
+    int low = 0, high = fm_program.block_count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (fm_program.blocks[middle] < here) low = middle + 1; else high = middle;
+    }
+    if (low >= fm_program.block_count || fm_program.blocks[low] != here)
+        return;
+    if (low < (int)sizeof seen)
+        seen[low] = 1;
+    unsigned edge = ((unsigned)previous * 8191u + (unsigned)low) & 0xFFFFF;
+    previous = low + 1;
+    if (!(edges[edge / 8] >> (edge % 8) & 1) && feature_count < MOST_FEATURES) {
+        edges[edge / 8] = (unsigned char)(edges[edge / 8] | 1u << (edge % 8));
+        features[feature_count++] = (int)edge;
+    }
+}
+
+void fm_blocks_dump(struct fm_text *out, int lines)
+{
+    int first = 1;
+    if (lines) {
+        for (int block = 0; block < fm_table.block_count && block < (int)sizeof seen; block++)
+            if (seen[block])
+                for (int i = fm_table.block_starts[block]; i < fm_table.block_starts[block + 1]; i++, first = 0)
+                    fm_printf(out, first ? "%d" : ", %d", fm_table.block_lines[i]);
+    } else
+        for (int i = 0; i < feature_count; i++)
+            fm_printf(out, i ? ", %d" : "%d", features[i]);
+}
+
+static void dump_file(struct fm_text *out, const char *name)
+{
+    char content[MOST_FILE];
+    int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t length = fd < 0 ? -1 : read(fd, content, sizeof content);
+    if (fd >= 0)
+        close(fd);
+    if (length < 0)
+        fm_put(out, "[\"opaque\", \"unreadable\"]");
+    else {
+        fm_put(out, "[\"bytes\", ");
+        fm_put_json(out, content, (size_t)length);
+        fm_put(out, "]");
+    }
+}
+
+void fm_files_dump(struct fm_text *out)
+{
+    struct dirent **entries;
+    int count = scandir(".", &entries, NULL, alphasort), first = 1;
+    for (int i = 0; i < count && i < 64; i++) {
+        const char *name = entries[i]->d_name;
+        struct stat info;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || lstat(name, &info) != 0)
+            continue;
+        if (!first)
+            fm_put(out, ", ");
+        first = 0;
+        fm_put_json(out, name, strlen(name));
+        fm_put(out, ": ");
+        if (S_ISDIR(info.st_mode)) fm_put(out, "[\"directory\"]");
+        else if (S_ISREG(info.st_mode)) dump_file(out, name);
+        else fm_put(out, "[\"opaque\", \"special\"]");
+    }
+}
+
+/* Called by stand-ins for what is said not to come back. */
+void fm_no_return(const char *name) { fm_finish("never returns", name); }
