@@ -6,8 +6,14 @@ images.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["INTERVAL", "Correlation", "correlations"]
 
@@ -48,42 +54,66 @@ def correlations(
         rounds: Resamples of the interval.
         seed: Of the draws; the same functions are drawn for every pair that has the same functions.
     """
+    import numpy as np
+
     names = list(columns)
-    return tuple(
-        _correlation(first, second, columns[first], columns[second], rounds=rounds, seed=seed)
-        for number, first in enumerate(names)
-        for second in names[number + 1 :]
-    )
+    found: dict[tuple[str, str], Correlation] = {}
+    groups: dict[bytes, list[tuple[str, str]]] = {}
+    known = {name: np.array([value is not None for value in columns[name]]) for name in names}
+    for number, first in enumerate(names):
+        for second in names[number + 1 :]:
+            # Pairs of scores that the same functions have share their resamples.
+            groups.setdefault((known[first] & known[second]).tobytes(), []).append((first, second))
+    for pairs in groups.values():
+        both = known[pairs[0][0]] & known[pairs[0][1]]
+        for item in _correlations(columns, pairs, both, rounds=rounds, seed=seed):
+            found[item.first, item.second] = item
+    return tuple(found[pair] for pair in itertools.combinations(names, 2))
 
 
-def _correlation(
-    first: str,
-    second: str,
-    one: Sequence[float | None],
-    other: Sequence[float | None],
+def _correlations(
+    columns: Mapping[str, Sequence[float | None]],
+    pairs: Sequence[tuple[str, str]],
+    both: NDArray[np.bool_],
     *,
     rounds: int,
     seed: int,
-) -> Correlation:
+) -> Iterator[Correlation]:
+    """Pairs of scores over the functions that have all of them."""
     import numpy as np
 
-    both = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
-    value = low = high = None
-    x, y = np.array(both, dtype=np.float64).reshape(-1, 2).T
-    if len(both) >= _FEWEST and np.ptp(x) > 0 and np.ptp(y) > 0:
-        x, y = x - x.mean(), y - y.mean()
-        value = float(np.clip((x * y).sum() / np.sqrt((x * x).sum() * (y * y).sum()), -1.0, 1.0))
+    count = int(both.sum())
+    names = list(dict.fromkeys(name for pair in pairs for name in pair))
+    values = {name: np.array([float(value or 0.0) for value in columns[name]])[both] for name in names}
+    usable = {name for name, column in values.items() if count >= _FEWEST and np.ptp(column) > 0}
+    values = {name: values[name] - values[name].mean() for name in usable}
+    wanted = [pair for pair in pairs if usable.issuperset(pair)]
+    drawn: dict[tuple[str, str], list[NDArray[np.float64]]] = {pair: [] for pair in wanted}
+    if wanted:
+        place = {name: number for number, name in enumerate(values)}
+        single = np.stack(list(values.values()), axis=1)
+        products = np.stack([values[first] * values[second] for first, second in wanted], axis=1)
+        sums = np.concatenate([single, single**2, products], axis=1)
         chance = np.random.default_rng(seed)
-        found = []
-        together = max(1, 2_000_000 // len(both))
+        together = max(1, 2_000_000 // count)
         for start in range(0, rounds, together):
-            count = min(together, rounds - start)
-            weights = chance.multinomial(len(both), np.full(len(both), 1 / len(both)), size=count)
-            sums = weights @ np.stack([x, y, x * x, y * y, x * y], axis=1) / len(both)
-            spread = (sums[:, 2] - sums[:, 0] ** 2) * (sums[:, 3] - sums[:, 1] ** 2)
-            usable = spread > 1e-18  # a resample of one function drawn again and again has no r
-            found.append((sums[usable, 4] - sums[usable, 0] * sums[usable, 1]) / np.sqrt(spread[usable]))
-        drawn = np.clip(np.concatenate(found), -1.0, 1.0)
-        if len(drawn):
-            low, high = (float(bound) for bound in np.percentile(drawn, [2.5, 97.5]))
-    return Correlation(first=first, second=second, functions=len(both), value=value, low=low, high=high)
+            size = min(together, rounds - start)
+            weights = chance.multinomial(count, np.full(count, 1 / count), size=size).astype(np.float64)
+            means = weights @ sums / count
+            firsts, squares, crossed = np.split(means, [single.shape[1], 2 * single.shape[1]], axis=1)
+            spreads = squares - firsts**2
+            for number, (first, second) in enumerate(wanted):
+                one, other = place[first], place[second]
+                spread = spreads[:, one] * spreads[:, other]
+                varied = spread > 1e-18  # a resample of one function again and again has no r
+                cross = crossed[varied, number] - firsts[varied, one] * firsts[varied, other]
+                drawn[first, second].append(np.clip(cross / np.sqrt(spread[varied]), -1.0, 1.0))
+    for pair in pairs:
+        value = low = high = None
+        if pair in drawn:
+            x, y = values[pair[0]], values[pair[1]]
+            value = float(np.clip((x * y).sum() / np.sqrt((x * x).sum() * (y * y).sum()), -1.0, 1.0))
+            resampled = np.concatenate(drawn[pair])
+            if len(resampled):
+                low, high = (float(bound) for bound in np.percentile(resampled, [2.5, 97.5]))
+        yield Correlation(first=pair[0], second=pair[1], functions=count, value=value, low=low, high=high)

@@ -148,7 +148,7 @@ def _heat_map(study: ProxyStudy) -> Figure:
 def _cell(value: float | None) -> str:
     if value is None:
         return "n/a"
-    text = f"{value:.2f}".replace("0.", ".")
+    text = f"{round(value, 2) + 0.0:.2f}".replace("0.", ".")  # no minus before a zero
     return text if text != "1.00" else ("1" if value > 1 - 1e-9 else ">.99")
 
 
