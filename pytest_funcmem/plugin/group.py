@@ -51,6 +51,8 @@ class AuditGroup:
         self.audit_file = audit_file
         self.started = _now()
         self.reports = tuple(_report(item) for item in settings.report)
+        for form, _ in self.reports:
+            load("reporter", form)(settings)  # what it cannot write is refused now, not after the audit
         self.acceptance = Acceptance(settings)
         self.ratings = Ratings(settings)
         self._check()

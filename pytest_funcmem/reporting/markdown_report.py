@@ -14,6 +14,7 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Json, Rate, Side
 from pytest_funcmem.reporting.files import write_whole
 from pytest_funcmem.reporting.plain_text import shorten, visible
+from pytest_funcmem.reporting.run_facts import gate_texts, model_name, not_reached, standings
 from pytest_funcmem.reporting.summary import change_text
 from pytest_funcmem.verdict.rates import Rates, Summary, summarise
 
@@ -49,7 +50,7 @@ class MarkdownReporter:
         """
         summary = summarise(records, tau_func=self._settings.tau_func, tau_text=self._settings.tau_text)
         lines = [*_head(manifest, summary), *_rate_lines(summary), *_reason_lines(summary)]
-        lines += _leak_lines(records, nodeids)
+        lines += _leak_lines(records, nodeids, standings(manifest))
         lines += _near_lines(summary)
         write_whole(path, (f"{line}\n" for line in lines), what="Markdown report")
 
@@ -59,9 +60,12 @@ def _head(manifest: Mapping[str, Json], summary: Summary) -> Iterator[str]:
     conclusive = summary.conclusive
     yield f"## funcmem: {_count(leaks, 'leak')} in {_count(summary.functions, 'function')}"
     yield ""
-    settings = manifest.get("settings") or {}
-    yield f"Target {_code(settings.get('model'))}, reference {_code(settings.get('reference'))}."
+    target, reference = model_name(manifest, "target"), model_name(manifest, "reference")
+    yield f"Target {_code(target)}, reference {_code(reference)}."
     yield ""
+    for text in gate_texts(manifest):
+        yield f"Gate: {_code(text)}"
+        yield ""
     yield "| " + " | ".join(summary.counts) + " | decided |"
     yield "|" + " ---: |" * (len(summary.counts) + 1)
     decided = f"{conclusive.numerator} of {conclusive.denominator}"
@@ -69,8 +73,8 @@ def _head(manifest: Mapping[str, Json], summary: Summary) -> Iterator[str]:
         decided += f" ({100 * conclusive.value:.1f} %)"
     yield "| " + " | ".join(str(number) for number in summary.counts.values()) + f" | {decided} |"
     yield ""
-    missing = (manifest.get("selected") or 0) - (manifest.get("reported") or 0)
-    if missing > 0:
+    missing = not_reached(manifest)
+    if missing:
         yield f"**Incomplete**: {_count(missing, 'selected function')} not reached."
         yield ""
     if errors:
@@ -115,7 +119,9 @@ def _reason_lines(summary: Summary) -> Iterator[str]:
         yield ""
 
 
-def _leak_lines(records: Sequence[AuditRecord], nodeids: Sequence[str]) -> Iterator[str]:
+def _leak_lines(
+    records: Sequence[AuditRecord], nodeids: Sequence[str], standing: Mapping[str, str]
+) -> Iterator[str]:
     leaks = [
         (record, nodeid) for record, nodeid in zip(records, nodeids, strict=True) if record.verdict.is_leak
     ]
@@ -126,7 +132,8 @@ def _leak_lines(records: Sequence[AuditRecord], nodeids: Sequence[str]) -> Itera
     for record, nodeid in leaks[:_LEAKS]:
         func = f"{_func(record.target)}, {_func(record.reference)}"
         text = f"{_text(record.target)}, {_text(record.reference)}"
-        yield f"| {record.verdict.kind} | {_code(nodeid)} | {func} | {text} |"
+        kind = ", ".join(filter(None, (record.verdict.kind, standing.get(nodeid))))
+        yield f"| {kind} | {_code(nodeid)} | {func} | {text} |"
     yield ""
     if len(leaks) > _LEAKS:
         yield f"and {_count(len(leaks) - _LEAKS, 'more leak')}."

@@ -17,6 +17,7 @@ from pytest_funcmem.corpora.places import file_of
 from pytest_funcmem.reporting.digests import shown_digest
 from pytest_funcmem.reporting.files import write_whole
 from pytest_funcmem.reporting.plain_text import visible
+from pytest_funcmem.reporting.run_facts import model_name, standings
 from pytest_funcmem.verdict.rates import summarise
 
 __all__ = ["SarifReporter"]
@@ -86,6 +87,7 @@ class SarifReporter:
         settings = self._settings
         summary = summarise(records, tau_func=settings.tau_func, tau_text=settings.tau_text)
         tool = manifest.get("tool") or {}
+        standing = standings(manifest)
         pairs = list(zip(records, nodeids, strict=True))
         driver: dict[str, Json] = {
             "name": visible(str(tool.get("name", "pytest-funcmem"))),
@@ -103,16 +105,21 @@ class SarifReporter:
             "tool": {"driver": driver},
             "invocations": [invocation],
             "columnKind": "utf16CodeUnits",
-            "results": [self._result(record, nodeid) for record, nodeid in pairs if record.verdict.is_leak],
+            "results": [
+                self._result(record, nodeid, standing.get(nodeid))
+                for record, nodeid in pairs
+                if record.verdict.is_leak
+            ],
             "properties": {
                 "counts": dict(summary.counts),
                 "inconclusive": dict(summary.reasons),
-                "target": visible(str((manifest.get("settings") or {}).get("model"))),
-                "reference": visible(str((manifest.get("settings") or {}).get("reference"))),
+                "target": visible(model_name(manifest, "target")),
+                "reference": visible(model_name(manifest, "reference")),
             },
         }
 
-    def _result(self, record: AuditRecord, nodeid: str) -> dict[str, Json]:
+    def _result(self, record: AuditRecord, nodeid: str, standing: str | None) -> dict[str, Json]:
+        accepted = {"kind": "external", "justification": "accepted by the baseline of the audit"}
         rules = [str(rule["id"]) for rule in _RULES]
         return {
             "ruleId": record.verdict.kind,
@@ -120,6 +127,7 @@ class SarifReporter:
             "level": "error",
             "message": {"text": visible(f"{record.function.qualname}: {record.verdict.reason}")},
             "locations": [self._location(record)],
+            "suppressions": [accepted] if standing == "accepted" else [],
             # What a page for code scanning knows a finding again by, whatever line it has moved to.
             "partialFingerprints": {
                 "functionAndVerdict/v1": f"{shown_digest(record)}:{record.verdict.kind}",

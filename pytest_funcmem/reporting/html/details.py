@@ -37,8 +37,14 @@ _ALL_STATES = 60_000  # characters of all states; what comes after them is cut t
 _CUT_VALUE = 60
 
 
-def index_row(record: AuditRecord, nodeid: str) -> list[Json]:
-    """What the list shows of a function, and what is searched."""
+def index_row(record: AuditRecord, nodeid: str, standing: str = "") -> list[Json]:
+    """What the list shows of a function, and what is searched.
+
+    Args:
+        record: A finished record.
+        nodeid: Of its item.
+        standing: What a leak counts as that does not simply fail, such as ``accepted``.
+    """
     function = record.function
     figures: list[Json] = []
     for side in (record.target, record.reference):
@@ -54,6 +60,7 @@ def index_row(record: AuditRecord, nodeid: str) -> list[Json]:
         _clean(function.qualname),
         _clean(record.verdict.reason),
         *figures,
+        standing,
     ]
 
 

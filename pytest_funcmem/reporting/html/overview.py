@@ -5,6 +5,7 @@ Plain HTML that is there before any script runs. Every text goes through ``escap
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -13,6 +14,7 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Json, Rate
 from pytest_funcmem.reporting.html.chart import Bar, bar_chart, percent
 from pytest_funcmem.reporting.plain_text import visible
+from pytest_funcmem.reporting.run_facts import gate_texts, model_name, not_reached, standings
 from pytest_funcmem.verdict.prevalence import Prevalence, prevalence, prevalence_by_language
 from pytest_funcmem.verdict.rates import Rates, Summary
 
@@ -60,8 +62,17 @@ def _about(manifest: Mapping[str, Json], summary: Summary, settings: Settings) -
     rows = [("target", _model(manifest, "target")), ("reference", _model(manifest, "reference"))]
     sources = ", ".join(str(source) for source in manifest.get("sources", ())) or "unknown"
     rows.append(("source", sources))
-    missing = _number(manifest, "selected") - _number(manifest, "reported")
-    if missing > 0:
+    rows += [("gate", text) for text in gate_texts(manifest)]
+    counted = Counter(standings(manifest).values())
+    if counted:
+        meaning = {"accepted": "accepted by the baseline", "expired": "whose acceptance has expired"}
+        parts = (
+            f"{number} {meaning.get(name, 'counted by a maximal rate')}"
+            for name, number in sorted(counted.items())
+        )
+        rows.append(("baseline", ", ".join(parts)))
+    missing = not_reached(manifest)
+    if missing:
         rows.append(("incomplete", f"{missing} of {manifest['selected']} functions were not reached"))
     if settings.mask:
         rows.append(("masked", "code bodies, literals and values are hidden in this report"))
@@ -72,17 +83,12 @@ def _about(manifest: Mapping[str, Json], summary: Summary, settings: Settings) -
     return f'<dl class="about">{items}</dl><p class="decided">{decided}</p>'
 
 
-def _number(manifest: Mapping[str, Json], name: str) -> int:
-    value = manifest.get(name)
-    return value if isinstance(value, int) else 0
-
-
 def _model(manifest: Mapping[str, Json], side: str) -> str:
-    models = manifest.get("models") or {}
-    if side in models:
-        revision = str(models[side].get("revision", ""))
-        return f"{models[side].get('spec')} (revision {revision[:20]}{'…' if len(revision) > 20 else ''})"
-    return str((manifest.get("settings") or {}).get("model" if side == "target" else side) or "unknown")
+    identity = (manifest.get("models") or {}).get(side)
+    if identity is None:
+        return model_name(manifest, side)
+    revision = str(identity.get("revision", ""))
+    return f"{identity.get('spec')} (revision {revision[:20]}{'…' if len(revision) > 20 else ''})"
 
 
 def _counts(summary: Summary) -> str:

@@ -3,6 +3,11 @@
 // values only, never markup. Nothing is fetched from anywhere.
 (() => {
   const VERDICTS = ["functional", "verbatim", "clean", "inconclusive", "error"];
+  const STANDINGS = {
+    accepted: "This leak is accepted by the baseline.",
+    expired: "This leak was accepted by the baseline up to an earlier day.",
+    counted: "This leak is counted by a maximal rate and does not fail by itself.",
+  };
   const OVERSCAN = 12; // rows drawn beyond what is seen
   const PRINTED = 400; // rows of the list that are printed
   const WORDS = 400; // words of a line that are compared within it
@@ -68,9 +73,9 @@
 
   function prepare() {
     functions = index.rows.map((row, number) => {
-      const [nodeid, verdict, language, path, name, reason, tf, tt, rf, rt] = row;
-      const hay = `${nodeid}\n${path}\n${verdict}\n${language}\n${reason}`.toLowerCase();
-      return { number, nodeid, verdict, language, path, name, reason, tf, tt, rf, rt, hay };
+      const [nodeid, verdict, language, path, name, reason, tf, tt, rf, rt, standing] = row;
+      const hay = `${nodeid}\n${path}\n${verdict}\n${language}\n${standing}\n${reason}`.toLowerCase();
+      return { number, nodeid, verdict, language, path, name, reason, tf, tt, rf, rt, standing, hay };
     });
   }
 
@@ -183,7 +188,7 @@
       "a",
       { href: `#/f/${f.number}`, class: "row", tabindex: position === active ? 0 : -1 },
       badge(f.verdict),
-      el("span", { class: "name" }, el("b", {}, f.name), el("small", {}, f.nodeid.slice(0, f.nodeid.lastIndexOf("::")))),
+      el("span", { class: "name" }, el("b", {}, f.name), el("small", {}, f.standing ? `${f.standing} · ` : null, f.nodeid.slice(0, f.nodeid.lastIndexOf("::")))),
       el("span", { class: "language" }, f.language),
       el("span", { class: "func" }, el("small", {}, "SIM_func "), pair(f.tf, f.rf)),
       el("span", { class: "text" }, el("small", {}, "SIM_text "), pair(f.tt, f.rt)),
@@ -520,6 +525,7 @@
         el("span", {}, at >= 0 ? `${at + 1} of ${shown.length}` : "")),
       el("h1", { id: "page-title", tabindex: "-1" }, badge(f.verdict), " ", f.name),
       el("p", { class: "place" }, el("code", {}, f.nodeid), ` · ${f.language}, line ${d.line}`),
+      f.standing ? el("p", { class: "firmness" }, STANDINGS[f.standing]) : "",
       el("p", { class: "reason" }, f.reason),
       ...d.firmness.map((text) => el("p", { class: "firmness" }, text)),
       ...[figures(d), code(d), states(d), calls(d), harness(d)].filter(Boolean),

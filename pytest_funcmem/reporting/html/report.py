@@ -23,6 +23,7 @@ from pytest_funcmem.reporting.files import write_whole
 from pytest_funcmem.reporting.html.details import details, index_row
 from pytest_funcmem.reporting.html.overview import overview
 from pytest_funcmem.reporting.plain_text import visible
+from pytest_funcmem.reporting.run_facts import standings
 from pytest_funcmem.verdict.rates import summarise
 
 __all__ = ["HtmlReporter"]
@@ -64,11 +65,15 @@ class HtmlReporter:
     ) -> Iterator[str]:
         settings = self._settings
         summary = summarise(records, tau_func=settings.tau_func, tau_text=settings.tau_text)
+        standing = standings(manifest)
         style, script = _asset("page.css"), _asset("page.js")
         index = {
             "chunk": CHUNK,
             "taus": [settings.tau_func, settings.tau_text],
-            "rows": [index_row(record, nodeid) for record, nodeid in zip(records, nodeids, strict=True)],
+            "rows": [
+                index_row(record, nodeid, standing.get(nodeid, ""))
+                for record, nodeid in zip(records, nodeids, strict=True)
+            ],
         }
         leaks = summary.rates.leaks
         slots = {

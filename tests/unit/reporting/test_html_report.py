@@ -33,6 +33,12 @@ MANIFEST: dict[str, Any] = {
     "started": "2026-01-01T00:00:00+00:00",
     "finished": "2026-01-01T00:01:00+00:00",
 }
+GATED: dict[str, Any] = {
+    "models": {},
+    "settings": {"model": ["one", "two"], "reference": "three"},
+    "gate": [{"model": "one", "exit_code": 1, "rule": "leaks", "reason": "1 leak and 1 error"}],
+    "baseline": {"accepted": ["a.py::f0"], "expired": ["a.py::f1"], "vanished": ["x"]},
+}
 HOSTILE = "</script><img src=x onerror=alert(1)><!--\u202e\x1b[31m'\"&amp;@@SCRIPT@@"
 
 
@@ -120,12 +126,24 @@ def test_overview_says_counts_rates_and_what_is_missing(records: list[AuditRecor
     assert text.count("<svg") == 2
 
 
+def test_overview_says_how_the_gate_decided_and_what_is_accepted(
+    records: list[AuditRecord], tmp_path: Path
+) -> None:
+    manifest = {**MANIFEST, **GATED}
+    text = render(records, tmp_path / "out.html", manifest)
+    shown = " ".join(" ".join(Reader(text).texts).split())
+    assert "fails (rule 'leaks', exit code 1): 1 leak and 1 error" in shown
+    assert "1 accepted by the baseline, 1 whose acceptance has expired" in shown
+    assert "one, two" in shown  # several targets
+    assert [row[-1] for row in unpacked(text, "index")["rows"]] == ["accepted", "expired", ""]
+
+
 def test_index_and_details_of_every_function(records: list[AuditRecord], tmp_path: Path) -> None:
     many = records * CHUNK
     text = render(many, tmp_path / "out.html")
     index = unpacked(text, "index")
     assert [row[1] for row in index["rows"]] == ["functional", "verbatim", "error"] * CHUNK
-    assert index["rows"][0][6:] == [0.9, 0.3897, 0.1, 0.0017]
+    assert index["rows"][0][6:] == [0.9, 0.3897, 0.1, 0.0017, ""]
     chunks = [unpacked(text, f"chunk-{number}") for number in range(3)]
     assert [len(chunk) for chunk in chunks] == [CHUNK] * 3
     assert chunks[2][CHUNK - 3] == json.loads(json.dumps(details(records[0])))

@@ -16,10 +16,15 @@ from pytest_funcmem.reporting.markdown_report import MarkdownReporter
 MANIFEST: dict[str, Any] = {"settings": {"model": "hf:t", "reference": "hf:r"}, "selected": 4, "reported": 3}
 
 
-def render(records: list[AuditRecord], tmp_path: Path, nodeids: list[str] | None = None) -> str:
+def render(
+    records: list[AuditRecord],
+    tmp_path: Path,
+    nodeids: list[str] | None = None,
+    manifest: dict[str, Any] = MANIFEST,
+) -> str:
     path = tmp_path / "out.md"
     names = nodeids or [f"a.py::f{number}" for number in range(len(records))]
-    MarkdownReporter(Settings()).write(MANIFEST, records, names, path)
+    MarkdownReporter(Settings()).write(manifest, records, names, path)
     return path.read_text(encoding="utf-8")
 
 
@@ -36,6 +41,23 @@ def test_it_says_what_leaked_how_often_and_what_is_missing(
     assert "| functional | `a.py::f0` | 0.90, 0.10 | 0.39, 0.00 |" in text
     assert "| verbatim | `a.py::f1` | n/a, n/a |" in text
     assert "a.py::f2" not in text
+
+
+def test_it_says_how_the_gate_decided_and_what_is_accepted(
+    functional_record: AuditRecord, verbatim_record: AuditRecord, tmp_path: Path
+) -> None:
+    gate = {"model": "hf:t", "exit_code": 0, "rule": "clean", "reason": "2 of 2 functions decided"}
+    manifest = {
+        "settings": {"model": ["hf:t", "hf:u"], "reference": "hf:r"},
+        "gate": [gate, {**gate, "model": "hf:u", "settled": "enough is known"}],
+        "baseline": {"accepted": ["a.py::f0"], "counted": ["a.py::f1"]},
+    }
+    text = render([functional_record, verbatim_record], tmp_path, manifest=manifest)
+    assert "Target `hf:t, hf:u`, reference `hf:r`." in text
+    assert "Gate: `hf:t passes (rule 'clean', exit code 0): 2 of 2 functions decided`" in text
+    assert "ended early: enough is known" in text
+    assert "| functional, accepted | `a.py::f0` |" in text
+    assert "| verbatim, counted | `a.py::f1` |" in text
 
 
 def test_a_run_without_leaks_lists_none(functional_record: AuditRecord, tmp_path: Path) -> None:

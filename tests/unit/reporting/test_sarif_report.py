@@ -73,6 +73,16 @@ def test_leaks_are_results_and_errors_notifications(
     assert run["results"][0]["partialFingerprints"] == {"functionAndVerdict/v1": f"{digest}:functional"}
 
 
+def test_accepted_leaks_are_suppressed(
+    functional_record: AuditRecord, tmp_path: Path, schema: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert render([functional_record], tmp_path / "a")["runs"][0]["results"][0]["suppressions"] == []
+    monkeypatch.setitem(MANIFEST, "baseline", {"accepted": ["a.py::f"]})
+    log = render([functional_record], tmp_path / "b")
+    assert [item["kind"] for item in log["runs"][0]["results"][0]["suppressions"]] == ["external"]
+    assert schema.is_valid(log)
+
+
 def test_places_are_those_of_the_audited_source(
     functional_record: AuditRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,60 @@
+"""What a manifest says of a run as a whole, as the reports for people show it.
+
+A manifest may be that of another version: whatever it lacks is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pytest_funcmem.core.records import Json
+
+__all__ = ["gate_texts", "model_name", "not_reached", "standings"]
+
+
+def model_name(manifest: Mapping[str, Json], side: str) -> str:
+    """The SPEC of the target or the reference; several targets joined by commas.
+
+    Args:
+        manifest: What the run was made under.
+        side: ``target`` or ``reference``.
+    """
+    value = (manifest.get("settings") or {}).get("model" if side == "target" else side)
+    if isinstance(value, (list, tuple)):
+        return ", ".join(str(spec) for spec in value) or "unknown"
+    return str(value) if value else "unknown"
+
+
+def not_reached(manifest: Mapping[str, Json]) -> int:
+    """How many of the selected functions were not reached before the run ended."""
+    selected, reported = manifest.get("selected"), manifest.get("reported")
+    if not isinstance(selected, int) or not isinstance(reported, int):
+        return 0
+    return max(0, selected - reported)
+
+
+def gate_texts(manifest: Mapping[str, Json]) -> list[str]:
+    """How the gate of each model decided, with its rule and numbers."""
+    texts = []
+    gates = manifest.get("gate") or []
+    for gate in gates:
+        word = "passes" if gate.get("exit_code") == 0 else "fails"
+        text = f"{word} (rule '{gate.get('rule')}', exit code {gate.get('exit_code')}): {gate.get('reason')}"
+        if gate.get("settled"):
+            text += f"; ended early: {gate['settled']}"
+        texts.append(f"{gate.get('model')} {text}" if len(gates) > 1 else text)
+    return texts
+
+
+def standings(manifest: Mapping[str, Json]) -> dict[str, str]:
+    """What a leak counts as that does not simply fail: ``accepted``, ``expired``, ``counted``; by node id."""
+    found: dict[str, str] = {}
+    baseline = manifest.get("baseline") or {}
+    for name, shown in (
+        ("accepted", "accepted"),
+        ("accepting", "accepted"),
+        ("expired", "expired"),
+        ("counted", "counted"),
+    ):
+        found.update(dict.fromkeys(baseline.get(name) or (), shown))
+    return found
