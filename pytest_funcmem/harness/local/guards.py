@@ -174,6 +174,13 @@ def _kinds(analysis: Analysis, nodes: Iterable[ast.AST]) -> list[str]:
                         found.append(f"stand_in({name})")
                     elif name.rsplit(".", 1)[-1] in _SAMPLES:
                         found.append(_SAMPLES[name.rsplit(".", 1)[-1]])
+            case ast.Call(func=ast.Name(id="callable")):
+                found.append("len")
+            case ast.Compare(left=ast.Call(func=ast.Name(id="type")), comparators=comparators):
+                for side in comparators:
+                    for kind in side.elts if isinstance(side, ast.Tuple | ast.List | ast.Set) else [side]:
+                        name = dotted_name(kind).rsplit(".", 1)[-1]
+                        found.extend([_SAMPLES[name]] if name in _SAMPLES else [])
             case ast.Compare(left=left, comparators=comparators):
                 for side in (left, *comparators):
                     parts = side.elts if isinstance(side, ast.Tuple | ast.List | ast.Set) else [side]
@@ -215,7 +222,37 @@ _SAMPLES = {
     "Path": "__import__('pathlib').Path('data.txt')",
     "PathLike": "__import__('pathlib').Path('data.txt')",
     "Exception": "ValueError('bad')",
+    "BaseException": "ValueError('bad')",
     "type": "int",
+    "slice": "slice(1, 3)",
+    "range": "range(3)",
+    "complex": "1j",
+    "frozenset": "frozenset({1, 2})",
+    "bytearray": "bytearray(b'text')",
+    "memoryview": "memoryview(b'text')",
+    "Callable": "len",
+    "FunctionType": "(lambda *items: None)",
+    "LambdaType": "(lambda *items: None)",
+    "ModuleType": "__import__('math')",
+    "Iterator": "iter(['a', 'b'])",
+    "Generator": "(item for item in ['a', 'b'])",
+    "GeneratorType": "(item for item in ['a', 'b'])",
+    "Set": "{1, 2}",
+    "MutableMapping": "{'a': 1, 'b': 'c'}",
+    "MutableSequence": "['a', 'b']",
+    "Collection": "['a', 'b']",
+    "OrderedDict": "__import__('collections').OrderedDict(a=1)",
+    "defaultdict": "__import__('collections').defaultdict(list)",
+    "Counter": "__import__('collections').Counter('aab')",
+    "deque": "__import__('collections').deque([1, 2])",
+    "Fraction": "__import__('fractions').Fraction(1, 2)",
+    "UUID": "__import__('uuid').UUID(int=7)",
+    "Pattern": "__import__('re').compile('a+')",
+    "StringIO": "__import__('io').StringIO('text')",
+    "TextIOBase": "__import__('io').StringIO('text')",
+    "BytesIO": "__import__('io').BytesIO(b'text')",
+    "IOBase": "__import__('io').BytesIO(b'text')",
+    "Element": "__import__('xml.etree.ElementTree').etree.ElementTree.Element('a')",
 }
 """Type -> source of a value of it."""
 
