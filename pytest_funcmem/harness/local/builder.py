@@ -50,7 +50,7 @@ class LocalPythonBuilder:
     """
 
     name = "local"
-    version = "3"
+    version = "4"
 
     def __init__(self, settings: LocalBuilderSettings) -> None:
         self.settings = settings

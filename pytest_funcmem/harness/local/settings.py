@@ -25,7 +25,7 @@ class LocalBuilderSettings(HarnessConditions):
     """
 
     budget_s: float = 60.0
-    first_states: int = 14
-    round_states: int = 40
-    rounds: int = 12
+    first_states: int = 12
+    round_states: int = 28
+    rounds: int = 16
     pool: int = 32

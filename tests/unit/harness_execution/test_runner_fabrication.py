@@ -145,3 +145,25 @@ def test_an_instance_without_its_constructor_keeps_its_methods(call):
     """
     output = call(text, "Box.f", receiver="stand_in(Box, size=4)")
     assert output.value == ["list", [4, 8, "Box"]]
+
+
+def test_a_made_up_call_takes_the_items_of_a_generator_however_it_is_written(run_states):
+    text = "import absent\ndef f(items):\n    return absent.first({})\n"
+    bodies = (
+        "item + 1 for item in items",
+        "one + 1\n        for one\n        in items",
+        "[item + 1 for item in items]",
+    )
+    outputs = [
+        run_states(text.format(body), "f", InputState(arguments=("[1, 2]",)), mocks=("absent",)).outputs[0]
+        for body in bodies
+    ]
+    assert outputs[0].calls[0]["arguments"] == [["list", [2, 3]]]
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
+def test_what_is_under_way_does_not_show_how_it_was_written(run_states):
+    text = "def f(items):\n    return [{}]\n"
+    one = run_states(text.format("(item for item in items)"), "f", InputState(arguments=("[1]",)))
+    two = run_states(text.format("(\n   other\n   for other in items)"), "f", InputState(arguments=("[1]",)))
+    assert one.outputs[0].value == two.outputs[0].value == ["list", [["opaque", "generator"]]]

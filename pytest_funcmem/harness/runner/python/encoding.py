@@ -121,6 +121,18 @@ _ATOMS: dict[type[Any], Callable[[Any], Json]] = {
     types.BuiltinFunctionType: lambda value: ["function", _function_name(value)],
     types.MethodType: lambda value: ["function", _function_name(value.__func__)],
     types.ModuleType: lambda value: ["module", writable(str(vars(value).get("__name__")))],
+    # What is under way shows nothing but how its code was written.
+    **{
+        kind: (lambda value: ["opaque", type(value).__name__])
+        for kind in (
+            types.GeneratorType,
+            types.CoroutineType,
+            types.AsyncGeneratorType,
+            types.CodeType,
+            types.FrameType,
+            types.TracebackType,
+        )
+    },
     type(NotImplemented): lambda value: ["opaque", "NotImplemented"],
     type(Ellipsis): lambda value: ["opaque", "Ellipsis"],
 }

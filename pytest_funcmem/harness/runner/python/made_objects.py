@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import re
 import sys
 import types
@@ -34,11 +35,14 @@ from .world import world
 
 SHORT_ARGUMENTS = 40
 SHOWN_PATH = 45
+CONSUMED_ITEMS = 100
 _CLASS_ATTRIBUTES = ("__bases__", "__mro__", "__subclasses__", "__table__", "__tablename__", "__fields__")
 
 
 def called(full: str, short: str, args: tuple[Any, ...], kwargs: dict[str, Any], kind: Any = None) -> Any:
     """Answer a call and log it."""
+    args = tuple(_consumed(item) for item in args)
+    kwargs = {name: _consumed(item) for name, item in kwargs.items()}
     fabrication.note_path(short, "call")
 
     def answer(ordinal: int, source: Any) -> Any:
@@ -56,6 +60,13 @@ def called(full: str, short: str, args: tuple[Any, ...], kwargs: dict[str, Any],
         return found
 
     return world.call(full, args, kwargs, answer, True, True)
+
+
+def _consumed(value: Any) -> Any:
+    """What a call is given, with a generator's items taken out, as whoever is called would."""
+    if isinstance(value, types.GeneratorType):
+        return list(itertools.islice(value, CONSUMED_ITEMS))
+    return value
 
 
 def make(full: str, short: str) -> Any:
