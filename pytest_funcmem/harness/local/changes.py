@@ -32,6 +32,11 @@ MAX_STATE_TEXT = 1500
 _BY_QUESTIONS = 0.75
 _BY_BAD_VALUES = 0.35
 _VARIED = 0.1
+_BY_OPTIONS = 0.5
+_BY_TRUTH = 0.15
+_LEFT_OUT = 0.25
+_TRUTHS = ("None", "False", "''", "0", "[]", "{}", "True", "1", "'x'", "['a']", "{'a': 1}")
+"""Values that a condition tells apart, false ones and true ones."""
 
 
 def crossed(one: InputState, other: InputState, generator: random.Random) -> InputState:
@@ -55,6 +60,14 @@ class Changes:
     def __init__(self, plan: StatePlan) -> None:
         self._plan = plan
         self._constants = (*plan.pool.strings, *plan.pool.numbers)
+        # Keywords that the function looks for among those that it takes by ``**``, by the parameter's name.
+        self._options = {
+            parameter.name: tuple(
+                name for text, _ in shape.fields if (name := text.strip("'\"")).isidentifier()
+            )
+            for parameter, shape in plan.shapes
+            if parameter.kind == "var_keyword"
+        }
 
     def changed(self, base: Trial, wish: Wish | None, generator: random.Random) -> InputState:
         """A state that was run, changed once to three times where the wish tells."""
@@ -126,6 +139,10 @@ class Changes:
         constants: Sequence[str] = (),
     ) -> InputState:
         """The state with another value in one place."""
+        if wish is not None:
+            for parameter, options in self._options.items():
+                if parameter in wish.names and options and generator.random() < _BY_OPTIONS:
+                    return self._with_option(state, generator.choice(options), wish, generator)
         slots = slots_of(self._plan.analysis, state)
         names = [name for name in (wish.names if wish is not None else slots) if name in slots] or list(slots)
         if not names:
@@ -134,9 +151,19 @@ class Changes:
         if wish is not None and wish.kinds and slot[0] != "receiver" and generator.random() < 0.6:
             kind = generator.choice(wish.kinds)
             return with_slot(state, slot, self._record(generator) if kind[0] == "{" else kind)
+        if wish is not None and slot[0] != "receiver" and generator.random() < _BY_TRUTH:
+            return with_slot(state, slot, generator.choice(_TRUTHS))
         constants = constants or (wish.constants if wish is not None else ()) or self._constants
         changed = change(state, slot, constants, generator)
         return changed if size_of(changed) <= MAX_STATE_TEXT else state
+
+    def _with_option(self, state: InputState, name: str, wish: Wish, generator: random.Random) -> InputState:
+        """The state with another value of a keyword that ``**`` takes, or without it."""
+        kept = tuple(item for item in state.keywords if item[0] != name)
+        if len(kept) < len(state.keywords) and generator.random() < _LEFT_OUT:
+            return replace(state, keywords=kept)
+        value = generator.choice((*_TRUTHS, *wish.constants[:8]))
+        return replace(state, keywords=(*kept, (name, value)))
 
     def _spoilt(self, state: InputState, wish: Wish, generator: random.Random) -> InputState:
         """A state with a value on which the guarded code may fail."""

@@ -167,3 +167,19 @@ def test_what_is_under_way_does_not_show_how_it_was_written(run_states):
     one = run_states(text.format("(item for item in items)"), "f", InputState(arguments=("[1]",)))
     two = run_states(text.format("(\n   other\n   for other in items)"), "f", InputState(arguments=("[1]",)))
     assert one.outputs[0].value == two.outputs[0].value == ["list", [["opaque", "generator"]]]
+
+
+def test_an_address_in_a_text_decides_nothing_and_machinery_is_not_listed(run_states):
+    text = (
+        "import absent\nfrom absent import Conf\nclass A:\n    pass\n"
+        "def f(n):\n    sent = absent.send('%r of %d characters and many more of them' % (A(), n))\n"
+        "    return sent, [name for name in dir(Conf) if not name.startswith('__')]\n"
+    )
+    first, second = (
+        run_states(text, "f", InputState(arguments=("[object() for _ in range(1000)] and 3",)),
+                   mocks=("absent",)).outputs[0]
+        for _ in range(2)
+    )  # fmt: skip
+    assert first == second
+    assert first.outcome == "returned", first.exception
+    assert first.value[1][1] == ["list", ["attribute_1", "attribute_2"]]

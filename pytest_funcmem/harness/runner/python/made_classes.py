@@ -134,6 +134,10 @@ class FabricatedClass(abc.ABCMeta):
             raise AttributeError(name)
         return fabrication.value(f"{path}.{name}", f"{path}.{name}")
 
+    def __dir__(cls) -> list[str]:
+        names = [name for name in super().__dir__() if name[:12] != "_fabricated_" and name[:5] != "_abc_"]
+        return names + (["attribute_1", "attribute_2"] if "_fabricated_path" in cls.__dict__ else [])
+
     def __getitem__(cls, item: Any) -> Any:
         return cls
 

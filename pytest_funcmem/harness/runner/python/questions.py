@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .bytecode import is_looked_into
+from .encoding import neutral
 from .fabrication import MadeUp, fabrication, full_path, short_path
 from .world import encode_argument
 
@@ -33,7 +34,9 @@ def text_of(value: Any) -> str:
     """How a value is written inside a path."""
     if isinstance(value, MadeUp):
         return full_path(value)
-    if type(value) in (str, int, bool, float, bytes, type(None)):
+    if type(value) is str:
+        return repr(neutral(value))  # what a path depends on holds no address, as what is logged holds none
+    if type(value) in (int, bool, float, bytes, type(None)):
         return repr(value)
     return json.dumps(encode_argument(value))
 
