@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -117,7 +117,7 @@ class ToyToolkit:
         return self.changed[:limit]
 
 
-NO_SANDBOX = cast("Any", None)  # the toy toolkit asks none
+NO_SANDBOX = cast("Any", SimpleNamespace(name="none", workers=1))  # the toy toolkit runs nothing in it
 
 
 def stand_in(name: str, expression: str, lines: frozenset[int] | None = None) -> StandIn:
