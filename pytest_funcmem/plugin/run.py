@@ -88,6 +88,7 @@ class AuditRun:
         self._quiet = QuietLog()
         self._told: dict[str, str] = {}
         self.closed = False
+        self._summary: Summary | None = None  # of as many functions as it counts
         self._done = 0  # functions, from the first, whose records are there
 
     def _named(self) -> frozenset[str] | None:
@@ -273,11 +274,12 @@ class AuditRun:
 
     def summary(self) -> Summary:
         """Counts and rates over the functions that were reached."""
-        return summarise(
-            [entry.record for entry in self.finished() if entry.record is not None],
-            tau_func=self.settings.tau_func,
-            tau_text=self.settings.tau_text,
-        )
+        records = [entry.record for entry in self.finished() if entry.record is not None]
+        if self._summary is None or self._summary.functions != len(records):
+            self._summary = summarise(
+                records, tau_func=self.settings.tau_func, tau_text=self.settings.tau_text
+            )
+        return self._summary
 
     def limit_results(self) -> tuple[LimitResult, ...]:
         """The maximal rates, held against what was found."""

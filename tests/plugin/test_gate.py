@@ -166,6 +166,27 @@ def test_a_time_budget_leaves_a_sample(scene, audit) -> None:
     again = audit("--collect-only", "-q", "--funcmem-time-budget=3600", "--funcmem-seed=4")
     assert sorted(names) == sorted(line for line in again.outlines if "::" in line)
     assert names != [line for line in again.outlines if "::" in line]
+    # A millisecond is over before the first function: nothing is decided, and that is no pass.
+    over = audit("--funcmem-time-budget=0.001", "-rs")
+    assert (over.ret, outcomes(over)) == (6, {"skipped": 3})
+    over.stdout.fnmatch_lines(
+        [
+            "incomplete*3 of 3 functions were not reached; what was reached is a random sample",
+            "gate*fails (rule 'conclusive', exit code 6)*",
+            "SKIPPED*not reached within the time budget of 0.001 s",
+        ]
+    )
+
+
+def test_the_header_names_audit_files_where_there_are_two(scene) -> None:
+    text = 'model = "replay:target.jsonl"\nreference = "replay:reference.jsonl"\nsource = ["parcels"]\n'
+    for name in ("a", "b"):
+        (scene.pytester.path / f"{name}.funcmem.toml").write_text(text + "min_lines = 9\n", encoding="utf-8")
+    result = scene.pytester.runpytest_subprocess("a.funcmem.toml", "b.funcmem.toml", "--collect-only")
+    result.stdout.fnmatch_lines(
+        ["funcmem: audit file *a.funcmem.toml", "funcmem: audit file *b.funcmem.toml"]
+    )
+    assert result.ret == 0
 
 
 def test_an_error_of_all_items_is_told_once(scene) -> None:
