@@ -181,12 +181,12 @@ def _built(key: tuple[object, ...], result: SandboxResult) -> _Built | None:
 
 
 def _task(
-    request: Mapping[str, Any], limits: Limits, files: Mapping[str, bytes] = MappingProxyType({})
+    request: Mapping[str, Any], limits: Limits, files: Mapping[str, bytes] | None = None
 ) -> SandboxTask:
     return SandboxTask(
         program=_PROGRAM,
         payload=json.dumps(request).encode("ascii"),
-        files=files,
+        files={} if files is None else files,
         limits=limits,
         language="go",
     )

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
+from .batching import FEWEST, run_batch
 from .building import build, call_tool
 from .running import run_state
 
@@ -100,7 +101,11 @@ def _run_states(
     base: str,
     emit: Callable[[bytes], None],
 ) -> None:
-    for index, state in enumerate(task["states"][place]):
-        header, body = run_state(program, variant, state, base, {**task, "probes": probes})
+    task, states = {**task, "probes": probes}, task["states"][place]
+    if task["coverage"] and len(states) >= FEWEST:
+        records = run_batch(program, variant, states, base, task)
+    else:
+        records = (run_state(program, variant, state, base, task) for state in states)
+    for index, (header, body) in enumerate(records):
         header.update(program=place, index=index)
         emit(_line(header) + body)

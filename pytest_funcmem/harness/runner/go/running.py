@@ -26,6 +26,42 @@ _ENDS = (
 )
 
 
+def clear(*directories: str) -> None:
+    """Make directories anew."""
+    for directory in directories:
+        shutil.rmtree(directory, ignore_errors=True)
+        os.makedirs(directory, exist_ok=True)
+
+
+def environment_of(run: str, temporary: str) -> dict[str, str]:
+    """The environment of a program: small, and the same for every state."""
+    environment = {"HOME": run, "TMPDIR": temporary, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"}
+    # One processor and no preemption: goroutines take turns in the same order every time.
+    environment.update(GOMAXPROCS="1", GODEBUG="asyncpreemptoff=1", GOTRACEBACK="none", GOMEMLIMIT="200MiB")
+    return environment
+
+
+def written(state: dict[str, Any]) -> str:
+    """A state as the runtime reads it: its seed, a blank, its choices."""
+    choices = ",".join(str(choice) for choice in state["choices"])
+    return f"{state['seed'] % 2**62} {choices}"
+
+
+def start(program: str, argument: str, environment: dict[str, str]) -> tuple[int, list[int]]:
+    """Start a program in a process group of its own; gives it, and what to read its three streams from."""
+    pipes = [os.pipe() for _ in range(3)]
+    null = os.open("/dev/null", os.O_RDONLY)
+    actions = [
+        (os.POSIX_SPAWN_DUP2, null, 0),
+        *((os.POSIX_SPAWN_DUP2, writing, target) for target, (_, writing) in enumerate(pipes, 1)),
+    ]
+    child = os.posix_spawn(program, ["program", argument], environment, file_actions=actions, setpgroup=0)
+    os.close(null)
+    for _, writing in pipes:
+        os.close(writing)
+    return child, [reading for reading, _ in pipes]
+
+
 def run_state(
     program: str, variant: int, state: dict[str, Any], base: str, task: dict[str, Any]
 ) -> tuple[dict[str, Any], bytes]:
@@ -39,28 +75,12 @@ def run_state(
         task: The task, for its limits.
     """
     run, temporary = os.path.join(base, "run"), os.path.join(base, "tmp")
-    for directory in (run, temporary):
-        shutil.rmtree(directory, ignore_errors=True)
-        os.makedirs(directory, exist_ok=True)
-    environment = {
-        "HOME": run, "TMPDIR": temporary, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC",
-        "GOMAXPROCS": "1", "GOTRACEBACK": "none", "GOMEMLIMIT": "200MiB", "GODEBUG": "asyncpreemptoff=1",
-    }  # fmt: skip
-    choices = ",".join(str(choice) for choice in state["choices"])
-    argument = f"{variant} {run} {state['seed'] % 2**62} {choices}"
-    pipes = [os.pipe() for _ in range(3)]
-    actions = []
-    null = os.open("/dev/null", os.O_RDONLY)
-    for target, (_, writing) in zip((1, 2, 3), pipes):
-        actions.append((os.POSIX_SPAWN_DUP2, writing, target))
-    actions.insert(0, (os.POSIX_SPAWN_DUP2, null, 0))
+    clear(run, temporary)
+    argument = f"{variant} {run} {written(state)}"
+    child, pipes = start(program, argument, environment_of(run, temporary))
     deadline = time.monotonic() + task["state_timeout_s"]
-    child = os.posix_spawn(program, ["program", argument], environment, file_actions=actions, setpgroup=0)
-    os.close(null)
-    for _, writing in pipes:
-        os.close(writing)
-    contents, refused = _listen([reading for reading, _ in pipes], deadline, task["record_bytes"])
-    ended, usage = _wait(child, deadline if contents is not None else 0.0)
+    contents, refused = _listen(pipes, deadline, task["record_bytes"])
+    ended, usage = wait(child, deadline if contents is not None else 0.0)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     spent = usage.ru_utime + usage.ru_stime
@@ -75,9 +95,9 @@ def run_state(
             outcome="memory" if number == signal.SIGKILL else "signal", detail=signal.Signals(number).name
         )
     elif not contents[2]:
-        header.update(_how_it_ended(contents[1], os.WEXITSTATUS(ended)))
+        header.update(how_it_ended(contents[1], os.WEXITSTATUS(ended)))
     else:
-        body = _body(contents, run, task["probes"])
+        body = record_body(contents[2], run, task["probes"], contents[:2])
         if body is not None:
             header["outcome"] = "recorded"
             return header, body
@@ -85,7 +105,8 @@ def run_state(
     return header, b""
 
 
-def _how_it_ended(stderr: bytes, status: int) -> dict[str, Any]:
+def how_it_ended(stderr: bytes, status: int) -> dict[str, Any]:
+    """Outcome and detail of a process that ended by itself without a record."""
     said = stderr[-20_000:].decode("utf-8", "replace")
     for mark, outcome, detail in _ENDS:
         if mark in said:
@@ -127,7 +148,7 @@ def _listen(pipes: list[int], deadline: float, record_bytes: int) -> tuple[list[
     return (None if waiting and not refused else [b"".join(parts[pipe]) for pipe in pipes]), refused
 
 
-def _wait(child: int, deadline: float) -> tuple[int | None, Any]:
+def wait(child: int, deadline: float) -> tuple[int | None, Any]:
     """Exit status of a child and what it used; it is ended where it does not end in time."""
     while True:
         done, status, usage = os.wait4(child, os.WNOHANG)
@@ -140,16 +161,20 @@ def _wait(child: int, deadline: float) -> tuple[int | None, Any]:
         time.sleep(0.0005)
 
 
-def _body(contents: list[bytes], run: str, probes: list[int]) -> bytes | None:
+def record_body(record: bytes, run: str, probes: list[int], streams: list[bytes] | None) -> bytes | None:
     """The record with what only this process knows of the run: streams, files, the lines of its probes."""
     try:
-        fields = json.loads(contents[2])
+        fields = json.loads(record)
     except (ValueError, RecursionError):
         return None
     if not isinstance(fields, dict):
         return None
-    fields["stdout"] = contents[0].decode("utf-8", "replace")
-    fields["stderr"] = contents[1].decode("utf-8", "replace")
+    for place, name in enumerate(("stdout", "stderr")):
+        # In a batch, the process itself tells what went to its streams, a character for each byte.
+        said = (
+            streams[place] if streams is not None else str(fields.get(name, "")).encode("latin-1", "replace")
+        )
+        fields[name] = said.decode("utf-8", "replace")
     fields["detail"] = ""
     run_probes = fields.get("lines")
     fields["lines"] = sorted(

@@ -57,6 +57,7 @@ type exception struct {
 }
 
 var (
+	records    = os.NewFile(3, "records")
 	finished   bool
 	receiver   reflect.Value
 	arguments  []reflect.Value
@@ -68,9 +69,11 @@ var (
 	laid       []string // names of the files that were there before
 )
 
-// Main reads the state from the program's argument, runs the function on it, and ends the program.
+// Main runs the function on one state or, one after the other, on several, and ends the program.
 //
-// The argument is "variant directory seed choices"; the record goes to descriptor 3.
+// The program's argument is "variant directory seed choices", or "batch variant directory file": a file with a
+// seed and choices a line. Records go to descriptor 3, a line each. A batch ends early where what a state left
+// behind could be seen by the next; who wants the others begins anew.
 func Main(t Target) {
 	target = t
 	target.mentioned = map[string]bool{}
@@ -78,17 +81,46 @@ func Main(t Target) {
 		target.mentioned[name] = true
 	}
 	request := strings.Split(os.Args[1], " ")
-	Variant = number10(request[0])
-	current.seed = uint64(number10(request[2]))
-	for _, choice := range strings.Split(request[3], ",") {
+	debug.SetMaxStack(16 << 20)
+	if request[0] != "batch" {
+		Variant = number10(request[0])
+		runState(request[1], request[2], request[3])
+		os.Exit(0)
+	}
+	batch = true
+	Variant = number10(request[1])
+	content, err := os.ReadFile(request[3])
+	if err != nil {
+		os.Exit(98)
+	}
+	environment := os.Environ()
+	for _, global := range target.Globals {
+		untouched = append(untouched, encode(reflect.ValueOf(global.Pointer).Elem(), false))
+	}
+	goroutines := runtime.NumGoroutine()
+	for _, line := range strings.Split(strings.TrimSpace(string(content)), "\n") {
+		seed, choices, _ := strings.Cut(line, " ")
+		reset(environment)
+		redirect(request[3])
+		runState(request[2], seed, choices)
+		if target.Files || runtime.NumGoroutine() > goroutines || touched() {
+			break
+		}
+	}
+	os.Exit(0)
+}
+
+// runState makes one state, runs the function on it, and reports.
+func runState(directory, seed, choices string) {
+	current.seed = uint64(number10(seed))
+	for _, choice := range strings.Split(choices, ",") {
 		if choice != "" {
 			current.choices = append(current.choices, uint32(number10(choice)))
 		}
 	}
 	os.Args = []string{"program"}
-	debug.SetMaxStack(16 << 20)
 	tame()
-	if err := os.Chdir(request[1]); err != nil {
+	if err := os.Chdir(directory); err != nil {
 		os.Stderr.WriteString("no working directory\n")
 		os.Exit(97)
 	}
@@ -97,8 +129,10 @@ func Main(t Target) {
 	for i := range target.Globals {
 		if global := &target.Globals[i]; global.Fill {
 			filler := &Maker{place: hashText("global " + global.Name), answer: true}
-			filler.Fill(reflect.ValueOf(global.Pointer).Elem())
-			around = append(around, global.Name+" = "+show(reflect.ValueOf(global.Pointer).Elem()))
+			value := reflect.ValueOf(global.Pointer).Elem()
+			value.SetZero()
+			filler.Fill(value)
+			around = append(around, global.Name+" = "+show(value))
 		}
 	}
 	function := reflect.ValueOf(target.Function)
@@ -124,7 +158,6 @@ func Main(t Target) {
 		runtime.Gosched()
 	}
 	finish(outcome, results, failure)
-	os.Exit(0)
 }
 
 func number10(text string) int {
@@ -253,10 +286,8 @@ func endless() {
 }
 
 func report(text string) {
-	file := os.NewFile(3, "records")
 	finished = true
-	file.WriteString(text)
-	file.Close()
+	records.WriteString(text + "\n")
 }
 
 func finish(outcome string, results []reflect.Value, failure exception) {
@@ -319,6 +350,12 @@ func finish(outcome string, results []reflect.Value, failure exception) {
 		parts = append(parts, quote(strings.ToValidUTF8(text, "?")))
 	}
 	field("shown", "["+strings.Join(parts, ",")+"]")
+	if batch {
+		for name, file := range streams {
+			content, _ := os.ReadFile(file.Name())
+			field(name, quote(latin(string(content))))
+		}
+	}
 	out.WriteString("}")
 	report(out.String())
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 const (
@@ -53,6 +54,9 @@ func tame() {
 	funcmem.Exit = func(code int) {
 		if !finished {
 			finish("raised", nil, exception{kind: "os.Exit", message: strconv.Itoa(code), own: true, authored: true, origin: "function"})
+		}
+		if batch {
+			syscall.Exit(0)
 		}
 	}
 }
