@@ -150,6 +150,11 @@ def test_local_names_change_and_nothing_else_does() -> None:
         ' println!("{d}"); P { b, x: c_renamed.x } }'
     )
     assert renamed_code(find("fn f() -> u8 { 1 }", "f")) is None
+    named_alike = find("fn swap(a: &mut u8) { let mut swap = 1; std::mem::swap(a, &mut swap); }", "swap")
+    assert renamed_code(named_alike) == (
+        "fn swap(a_renamed: &mut u8) { let mut swap_renamed = 1;"
+        " std::mem::swap(a_renamed, &mut swap_renamed); }"
+    )
 
 
 def test_stubs_give_constants_common_outputs_and_arguments_back() -> None:

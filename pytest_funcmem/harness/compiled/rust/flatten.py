@@ -137,7 +137,7 @@ def _rewritten(path: list[str], names: Names, *, is_macro: bool) -> str | None:
     return f"{rest[-2]}__{rest[-1]}"
 
 
-_CFG = re.compile(r"#\s*!?\s*\[\s*(?:cfg|cfg_attr)\b")
+_CFG = re.compile(r"#\s*!?\s*\[\s*cfg\b")
 _DERIVE = re.compile(r"#\s*\[\s*derive\s*\(([^)]*)\)\s*\]\Z", re.DOTALL)
 _REPR = re.compile(r"#\s*\[\s*(?:repr|default|inline|non_exhaustive|allow)\b")
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
-__all__ = ["STANDARD_PATHS", "STANDARD_TRAITS", "crates_of_image"]
+__all__ = ["LIKELY_TYPES", "STANDARD_PATHS", "STANDARD_TRAITS", "crates_of_image"]
 
 _LIBRARY_NAMES = {"md-5": "md5"}
 """Crates that code knows by another name than that of their package."""
@@ -50,6 +50,29 @@ STANDARD_PATHS: Mapping[str, str] = MappingProxyType(
     {name: module for module, names in _MODULES.items() for name in names.split()}
 )
 """Where the types of the standard library are that a compiler's messages name without a path."""
+
+
+_LIKELY = {
+    "Option<?>": "expect unwrap unwrap_or unwrap_or_else unwrap_or_default is_some is_none ok_or ok_or_else "
+    "and_then or_else cloned copied is_some_and take",
+    "std::result::Result<?, ?>": "map_err is_ok is_err ok err unwrap_err",
+    "Vec<?>": "iter iter_mut into_iter push pop extend first last get get_mut is_empty len sort "
+    "truncate drain swap remove concat join",
+    "String": "as_bytes bytes chars char_indices trim to_lowercase to_uppercase push_str parse split lines "
+    "trim_end trim_start split_whitespace to_ascii_lowercase find rfind replace as_str starts_with ends_with",
+    "std::collections::HashMap<String, ?>": "contains_key entry keys values",
+    "i64": "wrapping_add wrapping_sub wrapping_mul checked_add checked_sub checked_mul saturating_add pow "
+    "saturating_sub overflowing_add leading_zeros trailing_zeros count_ones rotate_left abs to_le_bytes",
+    "char": "is_whitespace is_alphabetic is_alphanumeric is_numeric is_ascii_digit is_digit to_digit "
+    "len_utf8 is_uppercase is_lowercase is_control",
+    "f64": "sqrt floor ceil round powi powf sin cos",
+    "std::cell::RefCell<?>": "borrow_mut",
+    "std::sync::Mutex<?>": "lock",
+}
+LIKELY_TYPES: Mapping[str, str] = MappingProxyType(
+    {method: kind for kind, methods in _LIKELY.items() for method in methods.split()}
+)
+"""What a value may be of which only a method is known that is called; ``?`` is not known either."""
 
 
 @cache

@@ -92,6 +92,7 @@ class Plan:
         traits: Traits that stand in, by name: what is in them.
         extra: Further lines, such as imports that a type from a message needs.
         derives: Derives of crates that are there and needed.
+        is_const_stripped: Whether functions may no longer run while compiling.
         left_out: Things that are not written: imports, implementations of the runtime's traits.
         history: Changes so far, so that none is made twice.
     """
@@ -113,6 +114,7 @@ class Plan:
     history: set[tuple[str, ...]] = field(default_factory=set)
     concrete: dict[str, str] = field(default_factory=dict)
     derives: frozenset[str] = frozenset()
+    is_const_stripped: bool = False
     counter: int = 0
 
     def taken_items(self) -> list[tuple[Item, list[tuple[int, Member]]]]:
@@ -254,9 +256,7 @@ def _take_impl(plan: Plan, item: Item, names: Iterable[str], words: set[str]) ->
         _take(plan, item)
 
 
-_PRELUDE = frozenset(
-    {"Result", "Option", "Vec", "Box", "String", "Ok", "Err", "Some", "None", "Iterator", "Error"}
-)
+_PRELUDE = frozenset({"Result"})
 
 
 def shadowing_names(plan: Plan) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
+from pytest_funcmem.harness.compiled.rust.constants import constant_value
 from pytest_funcmem.harness.compiled.rust.driver import answering, driver_text, made_trait
 from pytest_funcmem.harness.compiled.rust.flatten import flattened, without_attributes
 from pytest_funcmem.harness.compiled.rust.items import Item, Member
@@ -20,7 +21,7 @@ __all__ = ["HOLE", "Rendered", "render"]
 HOLE = "/*funcmem: the function*/"
 """Where in the text of a scaffold the function's code goes."""
 
-_DERIVES = "Debug, PartialEq, PartialOrd, Default, Clone"
+_CONST_FUNCTION = re.compile(r"\bconst\s+(?=(?:unsafe\s+)?fn\b)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,7 @@ def render(plan: Plan) -> Rendered | None:
     for name, function in plan.methods.items():
         out.write(f"method {name}", _method_text(name, function))
     for name, kind in plan.constants.items():
-        out.write(f"constant {name}", f"pub const {name}: {kind} = {_constant_value(plan, name, kind)};")
+        out.write(f"constant {name}", f"pub const {name}: {kind} = {constant_value(plan, name, kind)};")
     for item, _ in items:
         if item.kind == "trait" and re.search(rf"\bdyn\s+{item.name}\b", plan.function.text):
             plan.traits.setdefault(f"own {item.name}", {"argument": ""})
@@ -95,7 +96,8 @@ def render(plan: Plan) -> Rendered | None:
             if trait is not None:
                 out.write(key, made_trait(plan, trait, parts["argument"]))
         else:
-            out.write(f"trait {key}", "\n".join(parts.values()))
+            texts = [text for what, text in parts.items() if not what.startswith("type ")]
+            out.write(f"trait {key}", "\n".join(texts))
     for item, _ in items:
         if item.kind in ("struct", "enum", "union"):
             for owner, text in value_impls(plan, item):
@@ -150,7 +152,8 @@ def _attributes(plan: Plan, attributes: tuple[Node, ...], derives: frozenset[str
 
 
 def _clean(plan: Plan, node: Node, derives: frozenset[str]) -> str:
-    return flattened(without_attributes(plan.file.tree.source(node), derives=derives), plan.names)
+    text = flattened(without_attributes(plan.file.tree.source(node), derives=derives), plan.names)
+    return _CONST_FUNCTION.sub("", text) if plan.is_const_stripped else text
 
 
 def _replaced(plan: Plan, node: Node, path: str) -> str:
@@ -212,25 +215,6 @@ def _method_text(name: str, function: StandInFunction) -> str:
     return f"pub trait {trait} {{ {declared}; }}\nimpl<T: ?Sized> {trait} for T {{ {text} }}"
 
 
-def _constant_value(plan: Plan, name: str, kind: str) -> str:
-    number = 3 + sum(map(ord, name)) % 60
-    known = plan.types.get(kind)
-    if known is not None and known.alias is not None:
-        kind = known.alias
-    elif known is not None:
-        return (
-            known.name + " { id: " + str(number) + " }"
-            if not known.fields and not known.variants
-            else "panic!()"
-        )
-    if re.fullmatch(r"[iu](?:8|16|32|64|128|size)", kind):
-        return str(number)
-    if kind in ("f32", "f64"):
-        return f"{number}.0"
-    texts = {"bool": "true", "&'static str": f'"{name}"', "char": "'m'", "&'static [u8]": f'b"{name}"'}
-    return texts.get(kind, "panic!()")
-
-
 def _type_text(plan: Plan, kind: StandInType) -> str:
     name = kind.name
     if kind.alias is not None:
@@ -245,6 +229,8 @@ def _type_text(plan: Plan, kind: StandInType) -> str:
     own = f"{name}{opening}"
     phantom = ", ".join([f"&{mark} ()" for mark in lifetimes] + types)
     is_generic = bool(lifetimes or types)
+    if is_generic:
+        kind = _tied(kind, f"({phantom},)")
     derive = "Clone, Copy" if kind.is_copy and not is_generic else "Clone" if not is_generic else ""
     derived = f"#[derive({derive})] " if derive else ""
     lines = []
@@ -293,11 +279,37 @@ def _type_text(plan: Plan, kind: StandInType) -> str:
     return "\n".join(lines)
 
 
+def _tied(kind: StandInType, parameters: str) -> StandInType:
+    """The same type where one of its parts depends on its parameters, since each must be used."""
+    if kind.variants:
+        variants = dict(kind.variants)
+        for name, payload in variants.items():
+            if payload:
+                variants[name] = (
+                    {field: _tie(text, parameters) for field, text in payload.items()}
+                    if isinstance(payload, dict)
+                    else [_tie(text, parameters) for text in payload]
+                )
+                break
+        else:
+            variants["MadeRest"] = [f"std::marker::PhantomData<{parameters}>"]
+        return replace(kind, variants=variants)
+    if kind.shape == "tuple":
+        if len(kind.fields) == 1 and kind.parameters == 1:
+            return replace(kind, fields=dict.fromkeys(kind.fields, "T0"))
+        return replace(kind, fields={name: _tie(text, parameters) for name, text in kind.fields.items()})
+    return kind
+
+
+def _tie(text: str, parameters: str) -> str:
+    return f"<{text} as funcmem::Tied<{parameters}>>::Out"
+
+
 def _own_constant(plan: Plan, kind: StandInType, constant: str, text: str) -> str:
     if text in ("Self", kind.name) and not kind.fields and not kind.variants:
         mark = ", made: std::marker::PhantomData" if kind.lifetimes or kind.parameters else ""
         return f"{kind.name} {{ id: {3 + sum(map(ord, constant)) % 60}{mark} }}"
-    return _constant_value(plan, constant, text)
+    return constant_value(plan, constant, text)
 
 
 def _variant_text(name: str, payload: list[str] | dict[str, str] | None) -> str:

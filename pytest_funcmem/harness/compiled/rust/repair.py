@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from pytest_funcmem.harness.compiled.rust.known import LIKELY_TYPES
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, grow
 from pytest_funcmem.harness.compiled.rust.render import Rendered
 from pytest_funcmem.harness.compiled.rust.standins import (
@@ -102,7 +103,13 @@ class _Repair:
         name, of = names[0], names[1]
         of_name = re.sub(r"^&(?:'\w+ )?(?:mut )?|<.*", "", of).rpartition("::")[2]
         kind = self.plan.types.get(of_name)
-        if "no method named" in text or "no method" in text:
+        if "no method" in text or text.startswith("the method"):
+            likely = LIKELY_TYPES.get(name)
+            if likely is not None and of_name.startswith("Made_") and is_open(self.plan, of_name):
+                while "?" in likely:
+                    likely = likely.replace("?", self.plan.fresh(of_name + "_part"), 1)
+                if settle(self.plan, of_name, likely):
+                    return True
             if self.take_member(of_name, name):
                 return True
             return add_method(self.plan, name, self.uses, line)
@@ -251,6 +258,10 @@ class _Repair:
             r"cannot (?:add|subtract|multiply|divide|calculate)|no implementation for", text
         ):
             return self.operands(message)
+        resolved = re.search(r"type mismatch resolving `<.* as (\w+)(?:<.*>)?>::(\w+) == ([^`]+)`", text)
+        if resolved:
+            inner = plan.traits.get(resolved[1], {}).get(f"type {resolved[2]}", "")
+            return bool(inner) and unify(plan, inner, resolved[3])
         if "couldn't convert the error" in text:
             said = [text, *(span["label"] for span in message["spans"])]
             said += [child["message"] for child in message["children"]]
@@ -282,8 +293,12 @@ class _Repair:
                     )
         if "cannot be indexed by" in text:
             for name in map(_bare, names):
+                kind = plan.types.get(name)
+                if kind is not None and kind.fields and set(kind.fields) <= {"start", "end"}:
+                    kind.fields = {}
+                    return settle(plan, name, "std::ops::Range<usize>")
                 if is_open(plan, name):
-                    return settle(plan, name, "usize")
+                    return settle(plan, name, "std::ops::Range<usize>" if "`str`" in text else "usize")
         if "size for values" in text or "cannot be known" in text:
             return False
         match = re.search(r"`([^`]+)` doesn't implement", text)
@@ -295,13 +310,21 @@ class _Repair:
         """``?`` turns one error into another."""
         plan = self.plan
         text = normal(plan, source)
-        if text is None:
+        if text is None or text == target:
             return False
         kind = plan.types.get(target)
         if kind is None or kind.alias is not None:
             if is_open(plan, source):
                 return settle(plan, source, target)
-            return False
+            key = f"convert {target} {text}"
+            own = plan.names.own | set(plan.types)
+            if key in plan.traits or not {target, text} & own or not re.fullmatch(r"[\w:]+", target):
+                return False
+            plan.traits[key] = {
+                "impl": f"impl From<{text}> for {target} {{ fn from(value: {text}) -> Self "
+                f'{{ funcmem::answer("{target}::from", vec![funcmem::Dump::encoded(&value)]) }} }}'
+            }
+            return True
         key = f"From<{text}>"
         if key in kind.impls or kind.parameters:
             return False
@@ -345,7 +368,7 @@ class _Repair:
         kind = plan.types.get(name)
         if kind is not None and kind.alias is None and short == "Error":
             return self.implement(kind.name, "Error", f"impl std::error::Error for {kind.name} {{}}")
-        if kind is not None and kind.alias is None and short == "From" and inner:
+        if short == "From" and inner:
             return self.conversion(name, inner)
         if short in plan.traits and "head" in plan.traits[short] and "blanket" not in plan.traits[short]:
             text = normal(plan, whole)
@@ -377,7 +400,7 @@ class _Repair:
         for name, parts in plan.traits.items():
             if "blanket" in parts and f"type {match[1]};" not in parts["head"]:
                 parts["head"] = parts["head"].rstrip("} ") + f" type {match[1]}; }}"
-                inner = plan.fresh(f"{name}_{match[1]}")
+                inner = parts[f"type {match[1]}"] = plan.fresh(f"{name}_{match[1]}")
                 parts["blanket"] = parts["blanket"].rstrip("} ") + f" type {match[1]} = {inner}; }}"
                 changed = True
         return changed
@@ -512,14 +535,26 @@ def repair(
         code = message["code"]
         owner = work.owner(message)
         handled = False
-        if code in ("E0432", "E0252", "E0254", "E0255", "E0428", "E0603", "E0365") and owner.startswith(
-            ("use ", "extra ")
-        ):
+        if code in (
+            "E0432",
+            "E0433",
+            "E0252",
+            "E0254",
+            "E0255",
+            "E0428",
+            "E0603",
+            "E0365",
+        ) and owner.startswith(("use ", "extra ")):
             handled = work.leave_out(owner)
         elif code in ("E0423", "E0532") and "found struct" in message["message"]:
             handled = work.not_a_value(message)
         elif code in _MISSING:
             handled = work.name_missing(message)
+        elif code == "E0408":
+            name = next(iter(_TICKS.findall(message["message"])), "")
+            handled = name[:1].isupper() and add_function(plan, name, uses)
+        elif code == "E0015" and owner.startswith(("item ", "target")) and not plan.is_const_stripped:
+            plan.is_const_stripped = handled = True
         elif code == "E0220":
             handled = work.associated_type(message)
         elif code in _MEMBERS:

@@ -19,6 +19,8 @@ __all__ = ["renamed_code", "stubs"]
 
 _MOST_CONSTANTS = 6
 _MOST_COMMON = 3
+_NAMES_OF_ITEMS = frozenset({"function_item", "function_signature_item", "scoped_identifier", "const_item"})
+"""Nodes in which an identifier names something else than a variable."""
 _INTEGERS = frozenset(
     ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"]
 )
@@ -39,7 +41,7 @@ def renamed_code(function: SourceFunction) -> str | None:
             barred.update(re.findall(r"\{(\w+)", text))
         elif node.type == "identifier":
             parent = node.parent
-            if parent is None:
+            if parent is None or parent.type in _NAMES_OF_ITEMS:
                 continue
             if _is_binding(node, parent):
                 bound.setdefault(text)

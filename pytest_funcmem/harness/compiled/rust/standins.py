@@ -9,7 +9,7 @@ from pytest_funcmem.harness.compiled.rust.known import STANDARD_PATHS
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType
 from pytest_funcmem.harness.compiled.rust.uses import Call, Uses
 
-__all__ = ["add_function", "add_macro", "add_method", "add_trait", "add_type", "own_function"]
+__all__ = ["add_function", "add_macro", "add_method", "add_trait", "add_type", "add_variant", "own_function"]
 
 _MAKERS = re.compile(r"(?:new|default|from|with|open|create|build|empty|init|parse)(?:_|\Z)")
 _LOGS = frozenset({"trace", "debug", "info", "warn", "error", "log", "event", "span"})
@@ -30,7 +30,7 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
     lifetimes, types = uses.generics.get(name, (0, 0))
     kind = StandInType(name, lifetimes=lifetimes, parameters=types)
     plan.types[name] = kind
-    if name.endswith("Result") and types and not uses.paths.get(name):
+    if name.endswith("Result") and 0 < types < 3 and not uses.paths.get(name):
         error = "T1" if types > 1 else "Error"
         if types == 1 and "Error" not in plan.names.own and "Error" not in plan.types:
             add_type(plan, "Error", uses)
@@ -64,6 +64,26 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
     return True
 
 
+def add_variant(plan: Plan, name: str, uses: Uses) -> bool:
+    """Let a name be a variant of a type that is not there and whose variants the file imports all."""
+    for imported in plan.file.imports:
+        if imported.path[-1] != "*" or len(imported.path) < 2 or not imported.path[-2][:1].isupper():
+            continue
+        owner = imported.path[-2]
+        if owner in plan.names.own:
+            continue
+        kind = plan.types.get(owner)
+        if kind is None:
+            add_type(plan, owner, uses)
+            kind = plan.types.get(owner)
+        if kind is None or kind.fields or name in kind.variants:
+            return False
+        count = max([uses.tuples_of.get(name, 0), *(call.arity for call in uses.calls.get(name, ()))])
+        kind.variants[name] = [plan.fresh(f"{owner}_{name}") for _ in range(count)] if count else None
+        return True
+    return False
+
+
 def own_function(name: str, call: Call) -> StandInFunction:
     """An associated function: one that is named like a constructor gives its own type."""
     return StandInFunction(
@@ -80,9 +100,12 @@ def add_function(plan: Plan, name: str, uses: Uses) -> bool:
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         return False
     calls = uses.calls.get(name)
-    if name[:1].isupper() and not name.isupper():
+    if name[:1].isupper() and add_variant(plan, name, uses):
+        return True
+    is_type = name in uses.types or name in uses.tuples_of or name in uses.fields_of or name in uses.paths
+    if name[:1].isupper() and not name.isupper() and is_type:
         return add_type(plan, name, uses)
-    if not calls and (name.isupper() or name.rpartition("__")[2].isupper()):
+    if not calls and name.rpartition("__")[2][:1].isupper():
         plan.constants[name] = plan.fresh(name)
         return True
     if not calls:

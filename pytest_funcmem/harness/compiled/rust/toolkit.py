@@ -192,14 +192,16 @@ def _inconclusive(reason: InconclusiveReason, detail: str) -> Inconclusive:
 
 
 def _scaffold(plan: Plan, rendered: Rendered) -> Scaffold:
-    roots = set(re.findall(r"\b(\w+)\s*(?:::|!)", rendered.text + plan.function.code))
+    everything = rendered.text + plan.function.code
+    roots = set(re.findall(r"\b(\w+)\s*(?:::|!)|\b(?:use|crate)\s+(\w+)", everything))
+    named = {name for pair in roots for name in pair}
     settings = {
         "edition": plan.edition,
         "features": features_of(plan.function.text),
         "crates": sorted(plan.names.crates),
         "modules": sorted(plan.names.modules),
         "own": sorted(plan.names.own),
-        "externs": sorted(name for name in plan.names.crates if name in roots),
+        "externs": sorted(name for name in plan.names.crates if name in named),
         "hole": rendered.hole,
         "driver": rendered.driver,
     }

@@ -40,6 +40,7 @@ class Uses:
         fields_of: For ``A { x }`` or ``A::B { x }``: names of fields, by path.
         tuples_of: For patterns ``A(x)`` or ``A::B(x)``: numbers of parts, by path.
         generics: For types: numbers of lifetimes and of types that are given.
+        types: Names that stand where a type does.
         macros: Macro calls: whether each stands where a statement does.
     """
 
@@ -51,6 +52,7 @@ class Uses:
     fields_of: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     tuples_of: dict[str, int] = field(default_factory=dict)
     generics: dict[str, tuple[int, int]] = field(default_factory=dict)
+    types: set[str] = field(default_factory=set)
     macros: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
 
 
@@ -64,6 +66,12 @@ def find_uses(text: str) -> Uses:
                 _call(tree, node, uses)
             case "scoped_identifier" | "scoped_type_identifier":
                 _path(tree, node, uses)
+            case "type_identifier":
+                if node.parent is None or node.parent.type not in (
+                    "struct_expression",
+                    "tuple_struct_pattern",
+                ):
+                    uses.types.add(tree.source(node))
             case "generic_type":
                 _generic(tree, node, uses)
             case "struct_expression":

@@ -131,14 +131,15 @@ def _compile(task: dict[str, Any], programs: Sequence[dict[str, Any]]) -> list[d
 
 
 def _externs() -> list[tuple[str, str]]:
+    """Crates and their archives; of one that was compiled twice, that for programs, which comes last."""
     with open(f"{IMAGE}/externs", encoding="utf-8") as file:
         words = file.read().split()
-    return [
-        (name, path)
-        for flag, word in zip(words, words[1:])  # noqa: B905, RUF007 (newer than Python 3.9)
-        if flag == "--extern"
-        for name, _, path in [word.partition("=")]
-    ]
+    found = {}
+    for flag, word in zip(words, words[1:]):  # noqa: B905, RUF007 (newer than Python 3.9)
+        if flag == "--extern":
+            name, _, path = word.partition("=")
+            found[name] = path
+    return list(found.items())
 
 
 def _blame(

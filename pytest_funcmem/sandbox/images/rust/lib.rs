@@ -19,6 +19,15 @@ pub use run::{blocked, formatted, Run};
 pub use serve::{serve, Program};
 pub use world::{answer, hit, made_default, is_deep, opaque_id, unmakeable, unreached, Pools, Source, NO_POOLS};
 
+/// A type that depends on another only by name: parameters of what stands in must be used.
+pub trait Tied<T> {
+    type Out;
+}
+
+impl<T, P> Tied<T> for P {
+    type Out = P;
+}
+
 /// What every type that stands in can do: it is as its encoding is.
 #[macro_export]
 macro_rules! stand_in_type {

@@ -1,0 +1,76 @@
+"""Values of constants that a file lacks: as unlike each other as their types allow."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_funcmem.harness.compiled.rust.flatten import flattened
+from pytest_funcmem.harness.compiled.rust.plan import Plan
+from pytest_funcmem.harness.compiled.rust.signature import split_types
+
+__all__ = ["constant_value"]
+
+_DEEPEST = 8
+
+
+def constant_value(plan: Plan, name: str, kind: str) -> str:
+    """An expression that gives a constant of a type its value while compiling."""
+    number = 3 + sum(place * ord(character) for place, character in enumerate(name, 1)) % 97
+    return _value(plan, kind.strip(), number, name, 0)
+
+
+def _value(plan: Plan, kind: str, number: int, name: str, depth: int) -> str:
+    if re.fullmatch(r"[iu](?:8|16|32|64|128|size)", kind):
+        return str(number)
+    if depth > _DEEPEST:
+        return "unsafe { std::mem::zeroed() }"
+    if kind in ("f32", "f64"):
+        return f"{number}.0"
+    plain = {
+        "bool": "true" if number % 2 else "false",
+        "char": "'" + chr(97 + number % 26) + "'",
+        "String": "String::new()",
+        "()": "()",
+    }
+    if kind in plain:
+        return plain[kind]
+    if re.fullmatch(r"&(?:'\w+\s+)?str", kind):
+        return f'"{name}"'
+    if re.fullmatch(r"&(?:'\w+\s+)?\[u8\]", kind):
+        return f'b"{name}"'
+    if kind.startswith("Vec<"):
+        return "Vec::new()"
+    if re.match(r"(?:std::option::)?Option<", kind):
+        return "None"
+    if kind.startswith("(") and kind.endswith(")"):
+        parts = (_value(plan, part, number, name, depth + 1) for part in split_types(kind[1:-1]))
+        return "(" + "".join(f"{part}, " for part in parts) + ")"
+    array = re.fullmatch(r"\[(.*);\s*(\w+)\]", kind)
+    if array:
+        return f"[{_value(plan, array[1], number, name, depth + 1)}; {array[2]}]"
+    return _named_value(plan, kind, number, name, depth)
+
+
+def _named_value(plan: Plan, kind: str, number: int, name: str, depth: int) -> str:
+    stand_in = plan.types.get(kind)
+    if stand_in is not None:
+        if stand_in.alias is not None:
+            return _value(plan, stand_in.alias, number, name, depth + 1)
+        if stand_in.variants:
+            plain = next((variant for variant, payload in stand_in.variants.items() if payload is None), None)
+            return f"{kind}::{plain}" if plain else "unsafe { std::mem::zeroed() }"
+        parts = {
+            field: _value(plan, text, number, name, depth + 1) for field, text in stand_in.fields.items()
+        }
+        if stand_in.shape == "tuple":
+            return f"{kind}({', '.join(parts.values())})"
+        identity = "" if stand_in.shape == "literal" and parts else f"id: {number}, "
+        return f"{kind} {{ {identity}{''.join(f'{field}: {value}, ' for field, value in parts.items())}}}"
+    for item, _ in plan.taken_items():
+        body = item.node.child_by_field_name("body")
+        is_meant = item.kind == "struct" and item.name == kind
+        if is_meant and body is not None and body.type == "ordered_field_declaration_list":
+            types = [part for part in body.children if part.is_named and part.type != "visibility_modifier"]
+            texts = [flattened(plan.file.tree.source(part), plan.names) for part in types]
+            return f"{kind}({', '.join(_value(plan, text, number, name, depth + 1) for text in texts)})"
+    return "unsafe { std::mem::zeroed() }"
