@@ -1,0 +1,190 @@
+"""The program that prepares and runs Java functions. It lives inside the sandbox.
+
+``main(payload, emit)`` starts a virtual machine for the task, hands the task over, and passes its records on. A
+machine that died or had to be stopped in an input state is followed by another that begins at the next one.
+Nothing here may be relied upon outside the sandbox: the code under test runs in the same machine as the
+harness, and can say what it likes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import struct
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any
+
+JAR = "/opt/funcmem/harness.jar"
+ARCHIVE = "/opt/funcmem/harness.jsa"
+FLAGS = (
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Xshare:auto",
+    "-XX:-UsePerfData",
+    "-Xlog:disable",
+    "-XX:-OmitStackTraceInFastThrow",
+    "-XX:-ShowCodeDetailsInExceptionMessages",
+    # Every object has the same hash, so that no order and no text depends on addresses.
+    "-XX:+UnlockExperimentalVMOptions",
+    "-XX:hashCode=2",
+    "-Djava.awt.headless=true",
+    "-Duser.timezone=UTC",
+    "-Duser.language=en",
+    "-Duser.country=US",
+    "-Dfile.encoding=UTF-8",
+)
+_MOST_RECORD_BYTES = 8 << 20
+_MOST_MACHINES = 40
+_COMPILE_S = 20.0
+_GRACE_S = 2.0
+
+
+class _Machine:
+    """A running virtual machine, and the records that it gives."""
+
+    def __init__(self, request: bytes, heap_mib: int) -> None:
+        command = ["java", *FLAGS, f"-XX:SharedArchiveFile={ARCHIVE}", f"-Xmx{heap_mib}m", "-jar", JAR]
+        # The working directory is emptied for each state, so the request cannot lie in it.
+        path = os.path.join(os.environ.get("TMPDIR", "/tmp"), "request")
+        with open(path, "wb") as file:
+            file.write(request)
+        with open(path, "rb") as file:
+            self._process = subprocess.Popen(
+                command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        os.unlink(path)
+        assert self._process.stdout is not None
+        self._pipe = self._process.stdout.fileno()
+
+    def record(self, timeout_s: float) -> bytes | None:
+        """The next record; None where the machine ended or did not keep to the form.
+
+        Raises:
+            TimeoutError: It said nothing for so long.
+        """
+        deadline = time.monotonic() + timeout_s
+        head = self._exactly(4, deadline)
+        if head is None:
+            return None
+        (length,) = struct.unpack(">i", head)
+        if not 0 <= length <= _MOST_RECORD_BYTES:
+            return None
+        return self._exactly(length, deadline)
+
+    def _exactly(self, count: int, deadline: float) -> bytes | None:
+        data = bytearray()
+        while len(data) < count:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._pipe], [], [], left)[0]:
+                raise TimeoutError
+            part = os.read(self._pipe, count - len(data))
+            if not part:
+                return None
+            data += part
+        return bytes(data)
+
+    def end(self) -> None:
+        """Stop it, if it has not ended."""
+        self._process.kill()
+        self._process.wait()
+        os.close(self._pipe)
+        self._process.stdout = None
+
+
+def _text(value: str) -> bytes:
+    data = value.encode("utf-8", "replace")
+    return struct.pack(">i", len(data)) + data
+
+
+def _prepare_request(task: dict[str, Any]) -> bytes:
+    places = struct.pack(">iii", task["definition"], task["start"], task["end"])
+    return b"".join(
+        [_text("prepare"), _text(task["path"]), _text(task["text"]), places, _text(task["name"])]
+    )
+
+
+def _run_request(task: dict[str, Any], program: int, state: int) -> bytes:
+    parts = [_text("run"), struct.pack(">?iii", task["coverage"], task["timeout_ms"], program, state)]
+    parts.append(struct.pack(">i", len(task["files"])))
+    for name, text in task["files"]:
+        parts += [_text(name), _text(text)]
+    parts.append(struct.pack(">i", len(task["programs"])))
+    for one in task["programs"]:
+        parts += [_text(one["code"]), struct.pack(">i", len(one["states"]))]
+        for seed, choices in one["states"]:
+            parts.append(struct.pack(f">qi{len(choices)}i", seed, len(choices), *choices))
+    return b"".join(parts)
+
+
+def _lost(program: int, state: int, outcome: str, detail: str) -> bytes:
+    header = {"kind": "state", "program": program, "index": state, "outcome": outcome, "detail": detail}
+    return json.dumps({**header, "seconds": 0.0}).encode("ascii") + b"\n"
+
+
+def _unloadable(program: int, detail: str) -> bytes:
+    header = {"kind": "load", "program": program, "loaded": False, "detail": detail}
+    return json.dumps(header).encode("ascii") + b"\n"
+
+
+def _run(task: dict[str, Any], emit: Callable[[bytes], None]) -> None:
+    counts = [len(one["states"]) for one in task["programs"]]
+    program, state, loaded = 0, -1, False  # the record that is next: state -1 is that of loading
+    for _ in range(_MOST_MACHINES):
+        machine = _Machine(_run_request(task, program, max(0, state)), task["heap_mib"])
+        first = True
+        try:
+            while program < len(counts):
+                wait = _COMPILE_S if first or state < 0 else task["timeout_ms"] / 1000 + _GRACE_S
+                outcome, detail = "missing", "the virtual machine ended"
+                try:
+                    record = machine.record(wait)
+                except TimeoutError:
+                    record, outcome, detail = None, "timeout", "it did not end in time"
+                first = False
+                if record is None:
+                    if state < 0:
+                        emit(_unloadable(program, f"the compiler failed: {detail}"))
+                        program, state = program + 1, -1
+                    else:
+                        emit(_lost(program, state, outcome, detail))
+                        state += 1
+                    break
+                emit(record)
+                if state < 0:
+                    loaded = b'"loaded":true' in record[:200]
+                    state = 0 if loaded else counts[program]
+                else:
+                    state += 1
+                if state >= counts[program]:
+                    program, state = program + 1, -1
+        finally:
+            machine.end()
+        if program < len(counts) and state >= counts[program]:
+            program, state = program + 1, -1
+        if program >= len(counts):
+            return
+
+
+def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
+    """Run a task: prepare a scaffold, or run programs on input states.
+
+    Args:
+        payload: JSON, as ``harness.compiled.java`` writes it.
+        emit: Called with the bytes of each record.
+    """
+    task = json.loads(payload)
+    if task["mode"] == "run":
+        _run(task, emit)
+        return
+    machine = _Machine(_prepare_request(task), task["heap_mib"])
+    try:
+        record = machine.record(task["timeout_s"])
+    except TimeoutError:
+        record = None
+    finally:
+        machine.end()
+    if record is not None:
+        emit(record)

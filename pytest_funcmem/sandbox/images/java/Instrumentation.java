@@ -1,0 +1,260 @@
+package funcmem.harness;
+
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.Opcodes;
+import org.objectweb.asm.Type;
+import org.objectweb.asm.tree.AbstractInsnNode;
+import org.objectweb.asm.tree.ClassNode;
+import org.objectweb.asm.tree.FrameNode;
+import org.objectweb.asm.tree.InsnList;
+import org.objectweb.asm.tree.InsnNode;
+import org.objectweb.asm.tree.IntInsnNode;
+import org.objectweb.asm.tree.JumpInsnNode;
+import org.objectweb.asm.tree.LabelNode;
+import org.objectweb.asm.tree.LdcInsnNode;
+import org.objectweb.asm.tree.LineNumberNode;
+import org.objectweb.asm.tree.MethodInsnNode;
+import org.objectweb.asm.tree.MethodNode;
+import org.objectweb.asm.tree.TypeInsnNode;
+import org.objectweb.asm.tree.VarInsnNode;
+
+/**
+ * Rewrites the classes of a program: probes for lines and steps, made-up bodies that record, and the platform's
+ * clock and chance replaced by those of the input state.
+ */
+final class Instrumentation {
+    private static final String WORLD = "funcmem/harness/World";
+    private static final Set<String> RAISED_BY_THE_MACHINE = Set.of(
+            "java/lang/NullPointerException", "java/lang/ArithmeticException", "java/lang/ClassCastException",
+            "java/lang/ArrayIndexOutOfBoundsException", "java/lang/NegativeArraySizeException",
+            "java/lang/ArrayStoreException", "java/lang/StackOverflowError", "java/lang/OutOfMemoryError",
+            "java/lang/NoClassDefFoundError", "java/lang/IncompatibleClassChangeError",
+            "java/lang/AbstractMethodError", "java/lang/ExceptionInInitializerError");
+    private static final Map<String, String> REPLACED = new HashMap<>();
+
+    static {
+        REPLACED.put("java/lang/System.currentTimeMillis()J", "currentTimeMillis");
+        REPLACED.put("java/lang/System.nanoTime()J", "nanoTime");
+        REPLACED.put("java/lang/System.exit(I)V", "exit");
+        REPLACED.put("java/lang/System.getenv(Ljava/lang/String;)Ljava/lang/String;", "environment");
+        REPLACED.put("java/lang/System.getenv()Ljava/util/Map;", "environment");
+        REPLACED.put("java/lang/Math.random()D", "random");
+        REPLACED.put("java/lang/Thread.sleep(J)V", "sleep");
+        REPLACED.put("java/util/UUID.randomUUID()Ljava/util/UUID;", "uuid");
+        REPLACED.put("java/util/Collections.shuffle(Ljava/util/List;)V", "shuffle");
+        REPLACED.put("java/util/Calendar.getInstance()Ljava/util/Calendar;", "calendar");
+        REPLACED.put("java/time/Instant.now()Ljava/time/Instant;", "instant");
+        REPLACED.put("java/time/LocalDate.now()Ljava/time/LocalDate;", "localDate");
+        REPLACED.put("java/time/LocalDateTime.now()Ljava/time/LocalDateTime;", "localDateTime");
+        REPLACED.put("java/time/ZonedDateTime.now()Ljava/time/ZonedDateTime;", "zonedDateTime");
+    }
+
+    private final boolean isStub;
+    private final Set<String> stubs;
+    private final int firstLine;
+    private final int lastLine;
+    /** Lines of the function that hold code. */
+    final Set<Integer> executable = new HashSet<>();
+
+    Instrumentation(boolean isStub, Set<String> stubs, int firstLine, int lastLine) {
+        this.isStub = isStub;
+        this.stubs = stubs;
+        this.firstLine = firstLine;
+        this.lastLine = lastLine;
+    }
+
+    byte[] rewrite(byte[] original) {
+        ClassNode type = new ClassNode();
+        new ClassReader(original).accept(type, 0);
+        boolean isInterface = (type.access & Opcodes.ACC_INTERFACE) != 0;
+        if (!isInterface) {
+            type.access &= ~Opcodes.ACC_ABSTRACT;
+        }
+        for (MethodNode method : type.methods) {
+            boolean isAbstract = (method.access & (Opcodes.ACC_ABSTRACT | Opcodes.ACC_NATIVE)) != 0;
+            if (isAbstract && isInterface) {
+                continue;
+            }
+            if (isAbstract || isMade(method)) {
+                method.access &= ~(Opcodes.ACC_ABSTRACT | Opcodes.ACC_NATIVE);
+                makeUp(type.name, method);
+            } else if (!isStub) {
+                probe(type, method);
+            }
+        }
+        ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_MAXS);
+        type.accept(writer);
+        return writer.toByteArray();
+    }
+
+    private static boolean isMade(MethodNode method) {
+        for (AbstractInsnNode one = method.instructions.getFirst(); one != null; one = one.getNext()) {
+            if (one.getOpcode() >= 0) {
+                return one instanceof MethodInsnNode call && call.owner.equals("funcmem/harness/Made");
+            }
+        }
+        return false;
+    }
+
+    private static void makeUp(String owner, MethodNode method) {
+        InsnList code = new InsnList();
+        boolean isStatic = (method.access & Opcodes.ACC_STATIC) != 0;
+        code.add(isStatic ? new InsnNode(Opcodes.ACONST_NULL) : new VarInsnNode(Opcodes.ALOAD, 0));
+        code.add(new LdcInsnNode(Type.getObjectType(owner)));
+        code.add(new LdcInsnNode(method.name));
+        code.add(new LdcInsnNode(method.desc));
+        Type[] arguments = Type.getArgumentTypes(method.desc);
+        push(code, arguments.length);
+        code.add(new TypeInsnNode(Opcodes.ANEWARRAY, "java/lang/Object"));
+        int slot = isStatic ? 0 : 1;
+        for (int i = 0; i < arguments.length; i++) {
+            code.add(new InsnNode(Opcodes.DUP));
+            push(code, i);
+            code.add(new VarInsnNode(arguments[i].getOpcode(Opcodes.ILOAD), slot));
+            box(code, arguments[i]);
+            code.add(new InsnNode(Opcodes.AASTORE));
+            slot += arguments[i].getSize();
+        }
+        code.add(new MethodInsnNode(Opcodes.INVOKESTATIC, WORLD, "call",
+                "(Ljava/lang/Object;Ljava/lang/Class;Ljava/lang/String;Ljava/lang/String;[Ljava/lang/Object;)Ljava/lang/Object;"));
+        Type returned = Type.getReturnType(method.desc);
+        if (returned.getSort() == Type.VOID) {
+            code.add(new InsnNode(Opcodes.POP));
+            code.add(new InsnNode(Opcodes.RETURN));
+        } else {
+            unbox(code, returned);
+            code.add(new InsnNode(returned.getOpcode(Opcodes.IRETURN)));
+        }
+        method.instructions = code;
+        method.tryCatchBlocks.clear();
+        method.localVariables = null;
+        method.visibleLocalVariableAnnotations = null;
+        method.invisibleLocalVariableAnnotations = null;
+    }
+
+    private static void push(InsnList code, int value) {
+        code.add(value < 128 ? new IntInsnNode(Opcodes.BIPUSH, value) : new LdcInsnNode(value));
+    }
+
+    private static String wrapper(Type type) {
+        return switch (type.getSort()) {
+            case Type.BOOLEAN -> "java/lang/Boolean";
+            case Type.CHAR -> "java/lang/Character";
+            case Type.BYTE -> "java/lang/Byte";
+            case Type.SHORT -> "java/lang/Short";
+            case Type.INT -> "java/lang/Integer";
+            case Type.LONG -> "java/lang/Long";
+            case Type.FLOAT -> "java/lang/Float";
+            case Type.DOUBLE -> "java/lang/Double";
+            default -> null;
+        };
+    }
+
+    private static void box(InsnList code, Type type) {
+        String wrapper = wrapper(type);
+        if (wrapper != null) {
+            code.add(new MethodInsnNode(Opcodes.INVOKESTATIC, wrapper, "valueOf",
+                    "(" + type.getDescriptor() + ")L" + wrapper + ";"));
+        }
+    }
+
+    private static void unbox(InsnList code, Type type) {
+        String wrapper = wrapper(type);
+        if (wrapper == null) {
+            code.add(new TypeInsnNode(Opcodes.CHECKCAST, type.getInternalName()));
+        } else {
+            code.add(new TypeInsnNode(Opcodes.CHECKCAST, wrapper));
+            code.add(new MethodInsnNode(Opcodes.INVOKEVIRTUAL, wrapper, type.getClassName() + "Value",
+                    "()" + type.getDescriptor()));
+        }
+    }
+
+    private void probe(ClassNode type, MethodNode method) {
+        Map<LabelNode, Integer> places = new HashMap<>();
+        int count = 0;
+        for (AbstractInsnNode one : method.instructions) {
+            if (one instanceof LabelNode label) {
+                places.put(label, count);
+            }
+            count++;
+        }
+        int place = 0;
+        for (AbstractInsnNode one : method.instructions.toArray()) {
+            if (one instanceof LineNumberNode line) {
+                lineProbe(method, line);
+            } else if (one instanceof JumpInsnNode jump && places.get(jump.label) <= place) {
+                method.instructions.insertBefore(one, call("step", "()V"));
+            } else if (one instanceof MethodInsnNode called) {
+                replace(type, method, called);
+            }
+            place++;
+        }
+    }
+
+    private void lineProbe(MethodNode method, LineNumberNode line) {
+        boolean inside = line.line >= firstLine && line.line <= lastLine;
+        AbstractInsnNode before = line.getNext();
+        while (before instanceof FrameNode || before instanceof LabelNode || before instanceof LineNumberNode) {
+            before = before.getNext();
+        }
+        if (before == null) {
+            return;
+        }
+        if (inside) {
+            executable.add(line.line - firstLine);
+        }
+        InsnList probe = new InsnList();
+        if (inside) {
+            probe.add(new LdcInsnNode(line.line));
+            probe.add(call("line", "(I)V"));
+        } else {
+            probe.add(call("step", "()V"));
+        }
+        method.instructions.insertBefore(before, probe);
+    }
+
+    private void replace(ClassNode type, MethodNode method, MethodInsnNode called) {
+        InsnList code = method.instructions;
+        String replacement = REPLACED.get(called.owner + "." + called.name + called.desc);
+        if (replacement != null) {
+            called.owner = WORLD;
+            called.name = replacement;
+            return;
+        }
+        if (called.name.equals("<init>")) {
+            if (called.desc.equals("()V") && !(method.name.equals("<init>") && called.owner.equals(type.superName))) {
+                if (called.owner.equals("java/util/Date")) {
+                    code.insertBefore(called, call("currentTimeMillis", "()J"));
+                    called.desc = "(J)V";
+                } else if (called.owner.equals("java/util/Random")) {
+                    code.insertBefore(called, call("seed", "()J"));
+                    called.desc = "(J)V";
+                }
+            }
+            boolean isSuper = method.name.equals("<init>") && called.owner.equals(type.superName);
+            if (RAISED_BY_THE_MACHINE.contains(called.owner) && !isSuper) {
+                InsnList note = new InsnList();
+                note.add(new InsnNode(Opcodes.DUP));
+                note.add(call("meant", "(Ljava/lang/Throwable;)V"));
+                code.insert(called, note);
+            }
+            return;
+        }
+        if (called.getNext() instanceof TypeInsnNode cast && cast.getOpcode() == Opcodes.CHECKCAST
+                && stubs.contains(called.owner) && called.desc.endsWith(")Ljava/lang/Object;")) {
+            InsnList expect = new InsnList();
+            expect.add(new LdcInsnNode(Type.getObjectType(cast.desc)));
+            expect.add(call("expect", "(Ljava/lang/Class;)V"));
+            code.insertBefore(called, expect);
+        }
+    }
+
+    private static MethodInsnNode call(String name, String descriptor) {
+        return new MethodInsnNode(Opcodes.INVOKESTATIC, WORLD, name, descriptor);
+    }
+}

@@ -1,0 +1,98 @@
+package funcmem.harness;
+
+import java.lang.reflect.Array;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+
+/** Shows made values to people, much as Java would write them. */
+final class Show {
+    private static final int MOST = 400;
+
+    private Show() {}
+
+    static String text(Object value, ClassLoader loader) {
+        StringBuilder out = new StringBuilder();
+        write(value, loader, 0, out);
+        return out.length() > MOST ? out.substring(0, MOST) + "..." : out.toString();
+    }
+
+    private static void write(Object value, ClassLoader loader, int depth, StringBuilder out) {
+        if (out.length() > MOST) {
+            return;
+        }
+        if (value == null || value instanceof Boolean || value instanceof Integer || value instanceof Double) {
+            out.append(value);
+        } else if (value instanceof String || value instanceof Character) {
+            String quoted = Json.quote(value.toString());
+            out.append(value instanceof String ? quoted
+                    : "'" + quoted.substring(1, quoted.length() - 1).replace("'", "\\'").replace("\\\"", "\"") + "'");
+        } else if (value instanceof Long) {
+            out.append(value).append('L');
+        } else if (value instanceof Float) {
+            out.append(value).append('f');
+        } else if (value instanceof Enum<?> one) {
+            out.append(one.getDeclaringClass().getSimpleName()).append('.').append(one.name());
+        } else if (value instanceof Class<?> type) {
+            out.append(type.getSimpleName()).append(".class");
+        } else if (depth > 4) {
+            out.append("...");
+        } else if (value.getClass().isArray()) {
+            List<Object> items = new ArrayList<>();
+            for (int i = 0; i < Math.min(40, Array.getLength(value)); i++) {
+                items.add(Array.get(value, i));
+            }
+            out.append("new ").append(value.getClass().getComponentType().getSimpleName()).append("[]");
+            several(items, loader, depth, "{", "}", out);
+        } else if (Proxy.isProxyClass(value.getClass())) {
+            out.append(Maker.proxyName(value));
+        } else if (value.getClass().getClassLoader() == loader) {
+            out.append(value.getClass().getSimpleName()).append('{');
+            int place = 0;
+            for (Class<?> type = value.getClass(); type != null && type.getClassLoader() == loader; type = type.getSuperclass()) {
+                for (Field field : type.getDeclaredFields()) {
+                    try {
+                        if (!Modifier.isStatic(field.getModifiers()) && !field.isSynthetic()) {
+                            field.setAccessible(true);
+                            out.append(place++ > 0 ? ", " : "").append(field.getName()).append('=');
+                            write(field.get(value), loader, depth + 1, out);
+                        }
+                    } catch (IllegalAccessException | RuntimeException exc) {
+                        continue;
+                    }
+                }
+            }
+            out.append('}');
+        } else if (value instanceof Collection<?> all && !(value instanceof java.util.concurrent.BlockingQueue)) {
+            several(all, loader, depth, value.getClass().getSimpleName() + "[", "]", out);
+        } else if (value instanceof Map<?, ?> map) {
+            out.append(value.getClass().getSimpleName()).append('{');
+            int place = 0;
+            for (Map.Entry<?, ?> entry : map.entrySet()) {
+                out.append(place++ > 0 ? ", " : "");
+                write(entry.getKey(), loader, depth + 1, out);
+                out.append("=");
+                write(entry.getValue(), loader, depth + 1, out);
+            }
+            out.append('}');
+        } else if (value instanceof CharSequence || value instanceof Number || value instanceof java.io.File) {
+            out.append(value.getClass().getSimpleName()).append('(').append(value).append(')');
+        } else {
+            out.append(value.getClass().getSimpleName());
+        }
+    }
+
+    private static void several(Collection<?> all, ClassLoader loader, int depth, String open, String close, StringBuilder out) {
+        out.append(open);
+        int place = 0;
+        for (Object one : all) {
+            out.append(place++ > 0 ? ", " : "");
+            write(one, loader, depth + 1, out);
+        }
+        out.append(close);
+    }
+}

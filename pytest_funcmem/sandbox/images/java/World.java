@@ -1,0 +1,176 @@
+package funcmem.harness;
+
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.Date;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import org.objectweb.asm.Type;
+
+/** What instrumented code calls: probes, answers of what is made up, a clock that stands still, fixed chance. */
+public final class World {
+    static volatile Run run;
+    private static final ConcurrentHashMap<String, Method> METHODS = new ConcurrentHashMap<>();
+
+    private World() {}
+
+    static void begin(Run next) {
+        METHODS.clear();
+        run = next;
+    }
+
+    public static void line(int line) {
+        Run now = run;
+        if (now != null) {
+            now.line(line);
+        }
+    }
+
+    public static void step() {
+        Run now = run;
+        if (now != null) {
+            now.step();
+        }
+    }
+
+    /** The type that the next answer is cast to. */
+    public static void expect(Class<?> type) {
+        Run now = run;
+        if (now != null) {
+            now.expected = type;
+        }
+    }
+
+    /** A call of a made-up method. */
+    public static Object call(Object self, Class<?> owner, String name, String descriptor, Object[] arguments)
+            throws Throwable {
+        Run now = run;
+        if (now == null) {
+            return null;
+        }
+        Class<?> expected = now.expected;
+        now.expected = null;
+        String key = owner.getName() + "." + name + descriptor;
+        Method method = METHODS.get(key);
+        if (method == null) {
+            for (Method one : owner.getDeclaredMethods()) {
+                if (one.getName().equals(name) && Type.getMethodDescriptor(one).equals(descriptor)) {
+                    method = one;
+                }
+            }
+            METHODS.put(key, method);
+        }
+        return now.answerMethod(self, method, expected, arguments);
+    }
+
+    /** A made-up object was constructed. */
+    public static void created(Object self, Object[] arguments) {
+        Run now = run;
+        if (now != null) {
+            now.created(self, arguments);
+        }
+    }
+
+    /** The value of a constant of a made-up interface. */
+    public static Object constant(Class<?> type) {
+        Run now = run;
+        Object value = now == null ? null : now.maker.with(now.choices.at(Choices.hash(type.getName()))).make(type, 2);
+        return value == null ? Maker.zero(type) : value;
+    }
+
+    /** The file's own code constructed an exception that the machine also raises by itself. */
+    public static void meant(Throwable thrown) {
+        Run now = run;
+        if (now != null) {
+            now.meant.put(thrown, true);
+        }
+    }
+
+    public static long currentTimeMillis() {
+        return run.clock;
+    }
+
+    public static long nanoTime() {
+        return run.clock * 1_000_000L;
+    }
+
+    public static Date date() {
+        return new Date(run.clock);
+    }
+
+    public static java.time.Clock clock() {
+        return java.time.Clock.fixed(java.time.Instant.ofEpochMilli(run.clock), java.time.ZoneOffset.UTC);
+    }
+
+    public static java.util.Calendar calendar() {
+        java.util.Calendar calendar = java.util.Calendar.getInstance();
+        calendar.setTimeInMillis(run.clock);
+        return calendar;
+    }
+
+    public static java.time.Instant instant() {
+        return clock().instant();
+    }
+
+    public static java.time.LocalDate localDate() {
+        return java.time.LocalDate.now(clock());
+    }
+
+    public static java.time.LocalDateTime localDateTime() {
+        return java.time.LocalDateTime.now(clock());
+    }
+
+    public static java.time.ZonedDateTime zonedDateTime() {
+        return java.time.ZonedDateTime.now(clock());
+    }
+
+    public static double random() {
+        return run.random.nextDouble();
+    }
+
+    public static long seed() {
+        return run.random.nextLong();
+    }
+
+    public static java.util.Random generator() {
+        return run.random;
+    }
+
+    public static UUID uuid() {
+        return new UUID(run.random.nextLong(), run.random.nextLong());
+    }
+
+    public static void shuffle(java.util.List<?> list) {
+        java.util.Collections.shuffle(list, run.random);
+    }
+
+    public static void sleep(long millis) {
+        run.step();
+        run.clock += Math.max(0, millis);
+    }
+
+    public static String environment(String name) {
+        return environment().get(name);
+    }
+
+    public static java.util.Map<String, String> environment() {
+        return java.util.Map.of("HOME", "/work", "USER", "user", "LANG", "C.UTF-8");
+    }
+
+    public static void exit(int status) {
+        throw new Exit(status);
+    }
+
+    /** The code ended the program. */
+    static final class Exit extends Error {
+        Exit(int status) {
+            super(Integer.toString(status));
+        }
+    }
+
+    static StackTraceElement[] trace(Throwable thrown) {
+        return Arrays.stream(thrown.getStackTrace())
+                .filter(frame -> !frame.getClassName().equals("funcmem.harness.World"))
+                .toArray(StackTraceElement[]::new);
+    }
+}
