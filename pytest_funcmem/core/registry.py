@@ -60,6 +60,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "c": Entry(target="pytest_funcmem.harness.compiled.c.toolkit:CToolkit"),
         "rust": Entry(target="pytest_funcmem.harness.compiled.rust.toolkit:RustToolkit"),
         "go": Entry(target="pytest_funcmem.harness.compiled.go.toolkit:GoToolkit"),
+        "java": Entry(target="pytest_funcmem.harness.compiled.java.toolkit:JavaToolkit"),
     },
     "metric": {
         "bleu": Entry(target="pytest_funcmem.metrics.text_metrics:Bleu"),

@@ -6,8 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_funcmem.core.records import Inconclusive, InputState, Language, OutputState, Scaffold, SourceFunction
-from pytest_funcmem.harness.compiled.java import tasks
+from pytest_funcmem.core.records import (
+    Inconclusive,
+    InputState,
+    Language,
+    OutputState,
+    Scaffold,
+    SourceFunction,
+)
+from pytest_funcmem.harness.compiled.java import edits, tasks
+from pytest_funcmem.harness.compiled.mutants import tree_mutants
 from pytest_funcmem.harness.compiled.toolkit import Prepared, StandIn
 from pytest_funcmem.harness.execution_records import Execution, read_execution
 
@@ -45,6 +53,18 @@ class JavaToolkit:
         result = sandbox.run(
             tasks.run_task(programs, states, coverage=coverage, state_timeout_s=state_timeout_s)
         )
-        return tuple(
-            read_execution(result, len(some), program=place) for place, some in enumerate(states)
-        )
+        return tuple(read_execution(result, len(some), program=place) for place, some in enumerate(states))
+
+    def renamed(self, function: SourceFunction) -> str | None:
+        """Parameters and local variables renamed: no caller can tell."""
+        return edits.renamed_code(function)
+
+    def stand_ins(
+        self, function: SourceFunction, scaffold: Scaffold, expected: Sequence[OutputState]
+    ) -> tuple[StandIn, ...]:
+        """Stubs of the function."""
+        return edits.stand_ins(function, expected)
+
+    def mutants(self, function: SourceFunction, *, limit: int) -> tuple[StandIn, ...]:
+        """Small mutants of the function."""
+        return tree_mutants(function, limit=limit)

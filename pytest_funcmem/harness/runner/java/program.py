@@ -1,7 +1,7 @@
 """The program that prepares and runs Java functions. It lives inside the sandbox.
 
-``main(payload, emit)`` starts a virtual machine for the task, hands the task over, and passes its records on. A
-machine that died or had to be stopped in an input state is followed by another that begins at the next one.
+``main(payload, emit)`` starts a virtual machine for the task, hands the task over, and passes its records on.
+A machine that died or had to be stopped in an input state is followed by another that begins at the next one.
 Nothing here may be relied upon outside the sandbox: the code under test runs in the same machine as the
 harness, and can say what it likes.
 """
@@ -13,8 +13,10 @@ import os
 import select
 import struct
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 JAR = "/opt/funcmem/harness.jar"
@@ -37,6 +39,8 @@ FLAGS = (
     "-Dfile.encoding=UTF-8",
 )
 _MOST_RECORD_BYTES = 8 << 20
+_SPENT = 75
+"""Exit status of a machine that left a state behind that it could not stop."""
 _MOST_MACHINES = 40
 _COMPILE_S = 20.0
 _GRACE_S = 2.0
@@ -48,14 +52,13 @@ class _Machine:
     def __init__(self, request: bytes, heap_mib: int) -> None:
         command = ["java", *FLAGS, f"-XX:SharedArchiveFile={ARCHIVE}", f"-Xmx{heap_mib}m", "-jar", JAR]
         # The working directory is emptied for each state, so the request cannot lie in it.
-        path = os.path.join(os.environ.get("TMPDIR", "/tmp"), "request")
-        with open(path, "wb") as file:
-            file.write(request)
-        with open(path, "rb") as file:
+        path = Path(tempfile.gettempdir()) / "request"
+        path.write_bytes(request)
+        with path.open("rb") as file:
             self._process = subprocess.Popen(
                 command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
-        os.unlink(path)
+        path.unlink()
         assert self._process.stdout is not None
         self._pipe = self._process.stdout.fileno()
 
@@ -86,6 +89,13 @@ class _Machine:
             data += part
         return bytes(data)
 
+    def is_spent(self) -> bool:
+        """Whether it ended by itself, since a state had left it of no more use."""
+        try:
+            return self._process.wait(_GRACE_S) == _SPENT
+        except subprocess.TimeoutExpired:
+            return False
+
     def end(self) -> None:
         """Stop it, if it has not ended."""
         self._process.kill()
@@ -101,9 +111,7 @@ def _text(value: str) -> bytes:
 
 def _prepare_request(task: dict[str, Any]) -> bytes:
     places = struct.pack(">iii", task["definition"], task["start"], task["end"])
-    return b"".join(
-        [_text("prepare"), _text(task["path"]), _text(task["text"]), places, _text(task["name"])]
-    )
+    return b"".join([_text("prepare"), _text(task["path"]), _text(task["text"]), places, _text(task["name"])])
 
 
 def _run_request(task: dict[str, Any], program: int, state: int) -> bytes:
@@ -143,6 +151,8 @@ def _run(task: dict[str, Any], emit: Callable[[bytes], None]) -> None:
                     record = machine.record(wait)
                 except TimeoutError:
                     record, outcome, detail = None, "timeout", "it did not end in time"
+                if record is None and not first and outcome == "missing" and machine.is_spent():
+                    break  # it said all that it had to say; another goes on at the same place
                 first = False
                 if record is None:
                     if state < 0:

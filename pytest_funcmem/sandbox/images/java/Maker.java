@@ -331,8 +331,8 @@ final class Maker {
                 return null;
             }
             fill(value, raw, depth, 0);
-        } else if (value != null && isOwn && way % 3 != 0) {
-            fill(value, raw, depth, way % 3);
+        } else if (value != null && isOwn) {
+            fill(value, raw, depth, 1 + way % 3);
         }
         return value;
     }
@@ -399,7 +399,8 @@ final class Maker {
     /**
      * Put made values into the fields of an object.
      *
-     * @param share 0 for all fields; else one in so many of those that the function's code names.
+     * @param share 0 for all fields; 1 for those that the function's code names and that hold nothing yet; else
+     *     also one in so many of the others that it names.
      */
     void fill(Object value, Class<?> from, int depth, int share) {
         for (Class<?> type = from; type != null && type.getClassLoader() == loader; type = type.getSuperclass()) {
@@ -408,7 +409,11 @@ final class Maker {
                     continue;
                 }
                 boolean isNamed = plan.names.contains(field.getName());
-                if (share > 0 && (!isNamed || field.isSynthetic() || choices.below(share + 1) != 0)) {
+                if (share > 0 && (!isNamed || field.isSynthetic())) {
+                    continue;
+                }
+                boolean isEmpty = !field.getType().isPrimitive() && get(field, value) == null;
+                if (share > 0 && (isEmpty ? choices.below(5) == 4 : share == 1 || choices.below(share) != 0)) {
                     continue;
                 }
                 Object content;
@@ -432,6 +437,15 @@ final class Maker {
                 Choices own = choices.at(Choices.hash(type.getName() + "." + field.getName()));
                 set(field, null, with(own).make(field.getGenericType(), 2));
             }
+        }
+    }
+
+    private static Object get(Field field, Object owner) {
+        try {
+            field.setAccessible(true);
+            return field.get(owner);
+        } catch (IllegalAccessException | RuntimeException exc) {
+            return owner; // a field that cannot be read is left alone
         }
     }
 

@@ -74,20 +74,25 @@ final class Plain {
             return choice % 7 - 1;
         }
         int pool = plan.numbers.size() + USUAL.length;
-        int place = choice % (2 * pool);
-        if (place < plan.numbers.size()) {
-            return plan.numbers.get(place);
+        int rest = choice / 4;
+        if (choice < pool) {
+            return pooled(choice);
+        } else if (plan.literals > 0 && choice % 4 < 2) {
+            return plan.numbers.get(rest % plan.literals);
+        } else if (choice % 4 < 3) {
+            return pooled(rest % pool);
         }
-        if (place < pool) {
-            return USUAL[place - plan.numbers.size()];
-        }
-        int rest = choice / (2 * pool);
         return switch (rest % 8) {
             case 7 -> (int) Choices.mix(rest, 7);
             case 6 -> rest / 8 % 2000 - 500;
-            case 5 -> plan.numbers.isEmpty() ? rest / 8 % 300 : plan.numbers.get(rest / 8 % plan.numbers.size()) + rest / 64 % 5 - 2;
+            case 5 -> rest / 8 % 300;
             default -> rest / 8 % 34 - 4;
         };
+    }
+
+    private long pooled(int place) {
+        int own = plan.numbers.size();
+        return place < own ? plan.numbers.get(place) : USUAL[place - own];
     }
 
     double fraction() {
@@ -128,6 +133,9 @@ final class Plain {
     private String text(int choice) {
         int rest = choice / 16;
         int own = plan.strings.size();
+        if (choice < own + 4) {
+            return choice < own ? plan.strings.get(choice) : WORDS[choice - own];
+        }
         if (theme == 1 && own > 0 && choice % 4 != 3) {
             return plan.strings.get(choice / 4 % own);
         }

@@ -150,6 +150,16 @@ final class Repair {
 
     private boolean missingType(JCTree.JCIdent ident) {
         String name = ident.name.toString();
+        for (JCTree.JCImport one : unit.getImports()) {
+            if (!one.staticImport && one.qualid instanceof JCTree.JCFieldAccess select && select.name == ident.name) {
+                boolean done = missingImport(one);
+                Stubs.StubType imported = stubs.find(one.qualid.toString());
+                if (imported != null) {
+                    shape(imported, ident);
+                }
+                return done;
+            }
+        }
         Stubs.StubType known = stubs.find(packageName.isEmpty() ? name : packageName + "." + name);
         Stubs.StubType type = known != null ? known : stubs.add(packageName, null, name);
         if (known != null && !fresh.contains(known)) {
@@ -444,6 +454,14 @@ final class Repair {
     }
 
     private boolean missingImport(JCTree.JCImport imported) {
+        boolean done = fresh.contains(imported) || importMissing(imported);
+        if (done) {
+            fresh.add(imported);
+        }
+        return done;
+    }
+
+    private boolean importMissing(JCTree.JCImport imported) {
         String dotted = imported.qualid.toString();
         int end = TreeInfo.getEndPos(imported, unit.endPositions);
         boolean isAll = dotted.endsWith(".*");
