@@ -28,10 +28,23 @@ def test_each_language_ships_a_recipe_with_base_and_versions(language: str) -> N
     assert files["describe.py"].startswith(b'"""')
 
 
+JAVA = sorted(
+    [
+        f"java/{name}.java"
+        for name in (
+            "Choices Compilation CompilerService Encoder Harness Instrumentation Json Loader "
+            "Made Maker Plain Plan Platform Preparation Program Reading Repair Run Show "
+            "StateRun Stubs Uses World "
+        ).split()
+    ]
+    + ["java/harness.flags", "java/harness.manifest"]
+)
+
+
 @pytest.mark.parametrize(
     ("language", "needed"),
     [
-        ("java", {"java/CompilerService.java"}),
+        ("java", set(JAVA)),
         (
             "rust",
             {"rust/crates.py", "rust/crates.txt"}
@@ -66,11 +79,7 @@ def test_the_same_recipe_makes_the_same_context() -> None:
     assert first.getvalue() == second.getvalue()
     first.seek(0)
     with tarfile.open(fileobj=first) as archive:
-        assert archive.getnames() == [
-            "Dockerfile",
-            "describe.py",
-            "java/CompilerService.java",
-        ]
+        assert archive.getnames() == ["Dockerfile", "describe.py", *JAVA]
 
 
 def make_wheel(directory: Path) -> Path:
