@@ -31,11 +31,31 @@ def test_each_language_ships_a_recipe_with_base_and_versions(language: str) -> N
 JAVA = sorted(
     [
         f"java/{name}.java"
-        for name in (
-            "Choices Compilation CompilerService Encoder Harness Instrumentation Json Loader "
-            "Made Maker Plain Plan Platform Preparation Program Reading Repair Run Show "
-            "StateRun Stubs Uses World "
-        ).split()
+        for name in [
+            "Choices",
+            "Compilation",
+            "CompilerService",
+            "Encoder",
+            "Harness",
+            "Instrumentation",
+            "Json",
+            "Loader",
+            "Made",
+            "Maker",
+            "Plain",
+            "Plan",
+            "Platform",
+            "Preparation",
+            "Program",
+            "Reading",
+            "Repair",
+            "Run",
+            "Show",
+            "StateRun",
+            "Stubs",
+            "Uses",
+            "World",
+        ]
     ]
     + ["java/harness.flags", "java/harness.manifest"]
 )
