@@ -59,6 +59,16 @@ def test_a_secret_reaches_no_masked_output(scene) -> None:
     assert re.search(r"--funcmem-mask\s", rerun)  # the command that is shown masks as well
 
 
+def test_a_secret_reaches_no_masked_output_of_distributed_runs(scene) -> None:
+    require(find_spec("xdist") is not None, "pytest-xdist")
+    plant(scene)
+    arguments, place = ask_for_all(scene, "masked")
+    result = scene.run("--funcmem-mask", "-n", "2", *arguments)
+    assert result.parseoutcomes()["failed"] == 2
+    assert SECRET not in result.stdout.str() + result.stderr.str() + everything(place)
+    assert "lines, masked)" in everything(place)
+
+
 def test_junit_and_json_of_an_audit_hold_to_their_schemas(scene) -> None:
     require(find_spec("xmlschema") is not None and find_spec("jsonschema") is not None, "schema packages")
     import jsonschema

@@ -30,7 +30,7 @@ MANIFEST: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """The browser."""
     path = shutil.which("chromium")
@@ -47,7 +47,7 @@ def _record(fixture: Any) -> AuditRecord:
     return fixture._get_wrapped_function()()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report on many functions: leaks, clean ones in two languages, errors, and one with hostile text."""
     functional = _record(made_up.functional_record)
