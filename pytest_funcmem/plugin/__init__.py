@@ -188,6 +188,13 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = audits.exit_code()
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave nothing behind, also where nothing was run."""
+    audits = config.stash.get(SESSION, None)
+    if audits is not None:
+        audits.close()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Show rates, reasons and where the reports are."""
     audits = terminalreporter.config.stash.get(SESSION, None)

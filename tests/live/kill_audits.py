@@ -91,6 +91,8 @@ def main() -> None:
             done["entries_damaged"] += len(list(damaged(store)))
         if os.WIFSIGNALED(status):
             done["killed"] += 1
+            # For whoever follows a long loop, or has to end it.
+            (place / "progress.json").write_text(json.dumps(done) + "\n", encoding="utf-8")
             continue
         done["completed"] += 1
         same = os.waitstatus_to_exitcode(status) == code and without_times(report) == expected

@@ -33,7 +33,7 @@ def without_times(path: Path) -> list[str]:
     return lines
 
 
-def test_workers_show_what_the_controller_audits(scene, audit) -> None:
+def test_workers_show_what_the_controller_audits(scene, audit, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = audit("--funcmem-report=json:alone.jsonl")
     shared = audit("-n3", "--funcmem-report=json:shared.jsonl")
     assert (shared.ret, outcomes(shared)) == (1, outcomes(alone)) == (1, {"failed": 2, "passed": 1})
@@ -49,6 +49,10 @@ def test_workers_show_what_the_controller_audits(scene, audit) -> None:
     )
     assert shared.stdout.str().count("generated 6 completions") == 1
     assert outcomes(audit("-n2", "--lf")) == {"failed": 2}
+    temporary = scene.pytester.mkdir("temporary")
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    assert audit("-n2", "--collect-only", "-q").ret == 0
+    assert list(temporary.glob("funcmem-relay-*")) == []
     stopped = audit("-n2", "-x", "--maxfail=1")
     assert stopped.ret != 0
     assert outcomes(stopped)["failed"] >= 1
