@@ -39,6 +39,9 @@ func (m *Maker) Fill(v reflect.Value) {
 	}
 	kind := v.Type()
 	if factory, ok := target.Factories[kind]; ok {
+		if nilable := kind.Kind() == reflect.Interface || kind.Kind() == reflect.Pointer; nilable && m.depth > 1 && m.Below(8) == 7 {
+			return
+		}
 		if value := reflect.ValueOf(factory(m)); value.IsValid() && value.Type().AssignableTo(kind) {
 			v.Set(value)
 		}
@@ -67,13 +70,13 @@ func (m *Maker) Fill(v reflect.Value) {
 	case reflect.Bool:
 		v.SetBool(m.Below(2) == 1)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if v.Kind() == reflect.Int32 && kind.Size() == 4 && len(target.Runes) > 0 {
+		if v.Kind() == reflect.Int32 && len(target.Runes) > 0 && m.Below(4) != 3 {
 			v.SetInt(int64(m.rune()))
 			return
 		}
 		v.SetInt(m.Int())
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		if v.Kind() == reflect.Uint8 && len(target.Runes) > 0 {
+		if v.Kind() == reflect.Uint8 && len(target.Runes) > 0 && m.Below(2) == 1 {
 			v.SetUint(uint64(m.rune()) & 0xff)
 			return
 		}
@@ -271,7 +274,11 @@ func (m *Maker) dynamic(v reflect.Value) {
 	if choice%16 == 15 && m.depth > 1 {
 		return
 	}
-	value := makers[int(choice/16+choice)%len(makers)](m)
+	place := int(choice)
+	if choice >= plainChoices {
+		place = int(choice / 16)
+	}
+	value := makers[place%len(makers)](m)
 	if made := reflect.ValueOf(value); made.IsValid() && made.Type().AssignableTo(kind) {
 		v.Set(made)
 	}

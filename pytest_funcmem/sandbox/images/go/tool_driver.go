@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -15,6 +16,7 @@ type driver struct {
 	queue   []types.Type
 	seen    map[string]bool
 	reached []types.Type
+	asked   map[string]bool // types that the function itself asks an interface for
 	hidden  int
 	extra   strings.Builder
 }
@@ -22,7 +24,7 @@ type driver struct {
 var needsFiles = wordSet("os io/ioutil path/filepath io/fs")
 
 func (s *solver) driver() (string, string, error) {
-	d := &driver{solver: s, seen: map[string]bool{}}
+	d := &driver{solver: s, seen: map[string]bool{}, asked: map[string]bool{}}
 	p := s.pools()
 	target := s.source.target
 	object := s.targetObject()
@@ -275,7 +277,10 @@ func (d *driver) implementers(kind types.Type) []types.Type {
 		return nil
 	}
 	var found []types.Type
-	for _, name := range d.pkg.Scope().Names() {
+	names := d.pkg.Scope().Names()
+	// Those that the slice asks for come first, and what is made up last.
+	sort.SliceStable(names, func(i, j int) bool { return d.rank(names[i]) < d.rank(names[j]) })
+	for _, name := range names {
 		object, ok := d.pkg.Scope().Lookup(name).(*types.TypeName)
 		if !ok || object.IsAlias() {
 			continue
@@ -294,6 +299,17 @@ func (d *driver) implementers(kind types.Type) []types.Type {
 		}
 	}
 	return found
+}
+
+func (d *driver) rank(name string) int {
+	switch {
+	case d.asked[name]:
+		return 0
+	case d.types[name] == nil:
+		return 1
+	default:
+		return 2
+	}
 }
 
 // dynamicTypes are what the slice asks an interface for.
@@ -338,6 +354,9 @@ func (d *driver) dynamicType(found map[string]types.Type, expr ast.Expr) {
 		return
 	}
 	found[d.term(tv.Type)] = tv.Type
+	if d.files.Position(expr.Pos()).Filename == "function.go" {
+		d.asked[d.ownTypeOf(tv.Type)] = true
+	}
 }
 
 func (d *driver) writeSurroundings(line func(string, ...any)) {

@@ -49,11 +49,13 @@ func prepare(request prepareRequest, l *library) (reply prepareReply) {
 		}
 		return prepareReply{Reason: reason, Detail: complaint}
 	}
-	s.addRest()
+	// What is worth trying comes from what the function reaches, not from the rest of its file.
 	driver, dispatcher, err := s.driver()
 	if err != nil {
 		return prepareReply{Reason: "unsupported_signature", Detail: err.Error()}
 	}
+	special := s.special()
+	s.addRest()
 	_, rest := s.assemble()
 	o := outline{Name: src.target.names[0], Renamed: map[string]string{}, Missing: sortedKeys(src.missing), Standard: src.standard}
 	for selector, pkg := range src.packages {
@@ -63,7 +65,7 @@ func prepare(request prepareRequest, l *library) (reply prepareReply) {
 	}
 	text, _ := json.Marshal(o)
 	reply = prepareReply{
-		OK: true, Special: s.special(), Mocks: s.madeUpNames(),
+		OK: true, Special: special, Mocks: s.madeUpNames(),
 		Files: [][2]string{{"file.go", s.trimImports(rest)}, {"stubs.go", s.stubs()}, {"driver.go", driver}, {"outline.json", string(text)}},
 	}
 	if dispatcher != "" {
