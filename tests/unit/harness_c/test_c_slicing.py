@@ -9,6 +9,7 @@ import pytest
 from pytest_funcmem.core.records import OutputState, SourceFunction
 from pytest_funcmem.harness.compiled.c.chunks import cut
 from pytest_funcmem.harness.compiled.c.complaints import read_complaints, types_in
+from pytest_funcmem.harness.compiled.c.conditionals import inactive_lines
 from pytest_funcmem.harness.compiled.c.description import (
     UnspeakableTypeError,
     read_description,
@@ -235,3 +236,12 @@ def test_stubs_keep_the_signature_and_echo_arguments() -> None:
     assert [item.name for item in nothing] == ["nothing", "crash"]
     old = stub_codes(function_of("int h(a)\n    int a;\n{ return a; }", "h"), ())
     assert "int a;" in old[0].code
+
+
+def test_lines_that_conditionals_leave_out_are_known() -> None:
+    text = (
+        "#define YEAR 1917\n#define HAVE 1\nint f(int n) {\n#if YEAR == 1917 && !defined NOT_THERE\n  n++;\n"
+        "#elif YEAR == 1753\n  n--;\n#else\n  n *= 2;\n#endif\n#ifdef NOT_THERE\n  n = 3;\n#endif\n"
+        "#if SIZE(n) > 2\n  n = 4;\n#else\n  n = 5;\n#endif\n  return n;\n}\n"
+    )
+    assert inactive_lines(text, 2, 19) == {4, 6, 9}

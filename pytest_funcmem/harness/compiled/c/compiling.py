@@ -86,7 +86,9 @@ class _Compilation:
         self._slice = source.slice(stubbed=frozenset(), dropped=frozenset())
 
     def run(self) -> Compiled | Inconclusive:
-        self._headers = tuple(name for name in self._source.headers if name in self._ask("").headers)
+        if self._source.headers:
+            there = self._ask("").headers
+            self._headers = tuple(name for name in self._source.headers if name in there)
         problem = self._mend()
         if problem is not None:
             return problem

@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["Complaint", "read_complaints", "types_in"]
 
 _MOST_COMPLAINTS = 200
-_TYPE_TEXT = re.compile(r"[\w *()\[\],.]{1,200}")
+_TYPE_TEXT = re.compile(r"[\w *()\[\],.:]{1,200}")
 _TWO_TYPES: tuple[tuple[str, bool], ...] = (
     (r"expected '([^']+)'(?: \{aka '[^']+'\})? but argument is of type '([^']+)'", False),
     (r"to '([^']+)'(?: \{aka '[^']+'\})? from (?:incompatible pointer type )?'([^']+)'", False),
@@ -80,15 +80,12 @@ def _complaint(item: Any) -> Complaint | None:
         if isinstance(child, dict) and isinstance(child.get("message"), str)
     ]
     expansions = []
-    for child in children[:20] if isinstance(children, list) else []:
-        macro = (
-            re.search(r"in expansion of macro .(\w+)", _plain(str(child.get("message"))))
-            if isinstance(child, dict)
-            else None
-        )
-        spots = child.get("locations") if macro is not None else None
-        if macro is not None and isinstance(spots, list) and spots and isinstance(spots[0], dict):
-            expansions.append((macro[1], *_position(spots[0].get("caret"))))
+    if isinstance(item.get("expansions"), list) and item["expansions"]:
+        caret = start = finish = _position(item.get("spelled"))
+        for entry in item["expansions"][:20]:
+            macro = re.search(r"macro .(\w+)", str(entry[0])) if isinstance(entry, list) and entry else None
+            if macro is not None:
+                expansions.append((macro[1], *_position(entry[-1])))
     same = [position for position in (start, caret, finish) if position[:2] == caret[:2]]
     return Complaint(
         is_error=kind != "warning",

@@ -130,13 +130,13 @@ KNOWN_TYPES = MappingProxyType({name: shape for shape, names in _BY_SHAPE.items(
 
 CONSTANTS = MappingProxyType(
     {
-        "NULL": "((void *)0)",
-        "true": "1",
-        "false": "0",
-        "TRUE": "1",
-        "FALSE": "0",
-        "True": "1",
-        "False": "0",
+        "NULL": " ((void *)0)",
+        **dict.fromkeys(("true", "TRUE", "True"), " 1"),
+        **dict.fromkeys(("false", "FALSE", "False"), " 0"),
+        **dict.fromkeys(("LIKELY", "UNLIKELY", "likely", "unlikely"), "(x) (x)"),
+        **dict.fromkeys(("_", "N_"), "(x) (x)"),
+        "UNUSED": "(x) (void)(x)",
+        "ARRAY_SIZE": "(x) (sizeof(x) / sizeof *(x))",
     }
 )
-"""What constants mean that files take for granted."""
+"""Text behind the names of macros that files take for granted."""

@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from pytest_funcmem.harness.compiled.c.chunks import KEYWORDS
 from pytest_funcmem.harness.compiled.c.complaints import Complaint, types_in
-from pytest_funcmem.harness.compiled.c.library import CONSTANTS, HEADERS, KNOWN_TYPES
+from pytest_funcmem.harness.compiled.c.library import HEADERS, KNOWN_TYPES
 from pytest_funcmem.harness.compiled.c.places import argument_count, source
 from pytest_funcmem.harness.compiled.c.retyping import Retyping, call_arguments
 from pytest_funcmem.harness.compiled.c.standins import PROBE, FunctionStandIn, shape_of
@@ -95,8 +95,6 @@ class Mender(Retyping):
                     return True
         return False
 
-    # -------------------------------------------------------------------------------------------- rules
-
     def unknown_type(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """A word that stands where a type has to."""
         name = match[1]
@@ -159,8 +157,7 @@ class Mender(Retyping):
             return False
         if self._header_of(name):
             return True
-        if name in CONSTANTS and self._once("macro", name):
-            made.macros[name] = " " + CONSTANTS[name]
+        if self._known_macro(name):
             return True
         word = re.escape(name)
         is_type = re.search(
@@ -190,6 +187,8 @@ class Mender(Retyping):
         """A function that nothing declares."""
         name = match[1]
         if self._header_of(name):
+            return True
+        if self._known_macro(name):
             return True
         if not self._once("function", name):
             return False
@@ -239,7 +238,9 @@ class Mender(Retyping):
         """Make an expression's type a struct of its own, or a pointer to one, that has a member."""
         for tag, members in self.standins.structs.items():
             if member in members and tag.startswith("fm_of_"):
-                return self.retype(node, text, f"struct {tag} {mark}")
+                if self.retype(node, text, f"struct {tag} {mark}"):
+                    return True
+                break
         tag = self.standins.fresh_struct(member)
         if self.retype(node, text, f"struct {tag} {mark}"):
             return True
@@ -447,7 +448,6 @@ class Mender(Retyping):
 
     def conflict(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """Something made up exists after all."""
-        name = match[1]
         for table in (
             self.standins.functions,
             self.standins.variables,
@@ -456,8 +456,8 @@ class Mender(Retyping):
             self.standins.structs,
             self.standins.macros,
         ):
-            if name in table and self._once("forget", name):
-                table.pop(name)
+            if match[1] in table and self._once("forget", match[1]):
+                table.pop(match[1])
                 return True
         return False
 

@@ -85,8 +85,13 @@ def number_pools(words: Iterable[Token]) -> tuple[tuple[int, ...], ...]:
                     letters.setdefault(letter)
     numbers = _interleaved(list(literals), [*_USUAL, *letters, *_EXTREMES])[:_MOST_NUMBERS]
     usual = [ord(letter) for letter in _LETTERS]
-    characters = _interleaved(list(letters), [*usual, 200, 255, 1, 2, 3])
-    return (tuple(numbers), tuple(characters), *(tuple(values) for _name, values in _BY_NAME))
+    bytes_of = [value for value in literals if 0 < value < 256]
+    characters = _interleaved(_interleaved(list(letters), bytes_of), [*usual, 200, 255, 1, 2, 3])
+    named = [
+        tuple(values) if values is CARD_NUMBERS else tuple(_interleaved(list(values), numbers))
+        for _name, values in _BY_NAME
+    ]
+    return (tuple(numbers), tuple(characters), *named)
 
 
 def pool_for(name: str, kind: str) -> int:
@@ -106,6 +111,7 @@ def pool_for(name: str, kind: str) -> int:
 def texts(words: Iterable[Token], others: Iterable[Token]) -> tuple[bytes, ...]:
     """Texts: the function's own and pieces of them, then those of the code around it, then usual ones."""
     own: dict[bytes, None] = {}
+    words = tuple(words)
     for token in words:
         if token.kind == "text" and '"' in token.text:
             content = _unquoted(token.text)
@@ -116,6 +122,11 @@ def texts(words: Iterable[Token], others: Iterable[Token]) -> tuple[bytes, ...]:
                 content[:-1],
             ):
                 own.setdefault(text)
+    letters = [token.text for token in words if token.kind == "text" and token.text.startswith("'")]
+    for letter in [_unquoted(text)[:1] for text in dict.fromkeys(letters)][:5]:
+        # Conditions on letters one by one are met by texts made of them.
+        for text in (letter, letter * 2, letter * 2 + b"12", letter + b"a", b"a" + letter + b"b"):
+            own.setdefault(text)
     around: dict[bytes, None] = {}
     for token in others:
         if token.kind == "text" and token.text.startswith('"') and len(around) < 12:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tree_sitter import Node
 
 from pytest_funcmem.harness.compiled.c.complaints import Complaint
-from pytest_funcmem.harness.compiled.c.library import HEADERS
+from pytest_funcmem.harness.compiled.c.library import CONSTANTS, HEADERS
 from pytest_funcmem.harness.compiled.c.places import expression_at, source
 from pytest_funcmem.harness.compiled.c.standins import PROBE, StandIns
 
@@ -72,6 +72,13 @@ class Retyping:
             self.standins.headers[header] = None
             self._fresh_headers.add(header)
         return header in self._fresh_headers
+
+    def _known_macro(self, name: str) -> bool:
+        """Define a macro that files take for granted."""
+        if name not in CONSTANTS or not self._once("macro", name):
+            return False
+        self.standins.macros[name] = CONSTANTS[name]
+        return True
 
     def _line(self, complaint: Complaint) -> str:
         lines = self._files.get(complaint.file, "").split("\n")
@@ -163,7 +170,9 @@ class Retyping:
     def _retype_member(self, member: str, shape: str) -> bool:
         changed = False
         for tag, members in self.standins.structs.items():
-            if member in members and members[member] != shape and self._once("member", tag, member, shape):
+            if member not in members or members[member] == shape or self.standins.would_hold(shape, tag):
+                continue
+            if self._once("member", tag, member, shape):
                 members[member] = shape
                 changed = True
         return changed

@@ -17,8 +17,8 @@ from pytest_funcmem.harness.compiled.c.chunks import Chunk, Token, cut, identifi
 
 __all__ = ["Slice", "SourceFile"]
 
-_MOST_HELPERS = 40
-_MOST_HELPER_LINES = 1200
+_MOST_HELPERS = 25
+_MOST_HELPER_LINES = 500
 _DIRECTIVE = re.compile(r"\s*#\s*(\w*)[ \t]*(.*)", re.DOTALL)
 
 

@@ -17,7 +17,7 @@ PROBE = "fm_probe"
 
 def shape_of(written: str) -> str:
     """The shape of a type as the compiler writes it, such as ``char *``, ``int (*)(void)`` or ``char[4]``."""
-    written = written.strip()
+    written = re.sub(r":\d+$", "", written.strip())  # what a bit-field holds
     if "(*" in written:
         place = written.index("(*") + 2
         while place < len(written) and written[place] == "*":
@@ -95,6 +95,15 @@ class StandIns:
         else:
             tag = f"fm_{word}" if self.types.get(word) == "struct" else ""
         return tag if tag in self.structs else None
+
+    def would_hold(self, shape: str, tag: str) -> bool:
+        """Whether a value of a shape has a made-up struct in it, which could then not hold such a value."""
+        if "*" in shape:
+            return False
+        inner = self.owner(shape.replace("@", "").partition("[")[0])
+        if inner is None:
+            return False
+        return inner == tag or any(self.would_hold(part, tag) for part in self.structs[inner].values())
 
     def early(self) -> str:
         """What goes before everything of the file: macros, constants and types, one to a line."""

@@ -8,7 +8,18 @@ from dataclasses import dataclass, field
 
 from pytest_funcmem.harness.compiled.c.description import Description
 
-__all__ = ["INDEXED", "KEEP", "LENGTH", "OUT", "STARTS", "Place", "StubEntry", "Table", "member_flags"]
+__all__ = [
+    "INDEXED",
+    "KEEP",
+    "LENGTH",
+    "OUT",
+    "SMALL",
+    "STARTS",
+    "Place",
+    "StubEntry",
+    "Table",
+    "member_flags",
+]
 
 # As in the runtime's header.
 _KINDS = {
@@ -32,7 +43,7 @@ _KINDS = {
         ]
     )
 }
-LENGTH, INDEXED, KEEP, STARTS, OUT = 1, 2, 4, 8, 32
+LENGTH, INDEXED, KEEP, STARTS, OUT, SMALL = 1, 2, 4, 8, 32, 64
 
 _LENGTH_NAME = re.compile(
     r"(?:n|nn|len|length|size|siz|sz|count|cnt|num|nr|max|limit|.*(?:_|[a-z])(?:len|length|size|count|cnt|num)|"
@@ -68,6 +79,7 @@ class Table:
     Attributes:
         description: Where the numbers of types come from.
         result: Type of what the function returns.
+        small: Names that are used as an index or a bound.
     """
 
     description: Description
@@ -81,6 +93,7 @@ class Table:
     functions: Sequence[str]
     pools: Sequence[Sequence[int]]
     texts: Sequence[bytes]
+    small: frozenset[str] = frozenset()
     _numbers: dict[int, int] = field(default_factory=dict)
     _waiting: list[int] = field(default_factory=list)
 
@@ -145,7 +158,8 @@ class Table:
         name = _word(kind.name)
         match kind.kind:
             case "base":
-                return [_KINDS[_base_kind(kind.parts[:1], kind.name, size)], size, 0, 0, name]
+                binary = int(kind.parts[:1] == (8,))  # bytes rather than letters
+                return [_KINDS[_base_kind(kind.parts[:1], size)], size, binary, 0, name]
             case "pointer":
                 constant = int(description.is_constant(kind.target))
                 return [_KINDS["pointer"], 8, self._number(kind.target), constant, name]
@@ -155,7 +169,7 @@ class Table:
                 first = len(members)
                 for member, target, offset, bit, bits in kind.parts:
                     where = offset * 8 if bits and not bit else bit
-                    flags = member_flags(member)
+                    flags = member_flags(member) | (SMALL if member in self.small else 0)
                     members.append([self._number(target), offset, where, bits, flags, _word(member)])
                 return [_KINDS[kind.kind], size, first, len(kind.parts), name]
             case "enum":
@@ -193,7 +207,7 @@ class Table:
         return 8 if kind.kind == "pointer" else max(kind.size, 0)
 
 
-def _base_kind(encoding: Sequence[int], name: str, size: int) -> str:
+def _base_kind(encoding: Sequence[int], size: int) -> str:
     match encoding[0] if encoding else 0:
         case 2:
             return "bool"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,15 +18,16 @@ from pytest_funcmem.core.records import (
     SourceFunction,
 )
 from pytest_funcmem.harness.compiled.c.compiling import Compiled, compile_around
+from pytest_funcmem.harness.compiled.c.conditionals import inactive_lines
 from pytest_funcmem.harness.compiled.c.description import CFunction, UnspeakableTypeError
 from pytest_funcmem.harness.compiled.c.native import PROGRAM, native_files
-from pytest_funcmem.harness.compiled.c.parameters import uses_of
+from pytest_funcmem.harness.compiled.c.parameters import small_names, uses_of
 from pytest_funcmem.harness.compiled.c.pools import number_pools, pool_for, texts
 from pytest_funcmem.harness.compiled.c.renaming import renamed_code
 from pytest_funcmem.harness.compiled.c.scaffold import HOLE, assembled
 from pytest_funcmem.harness.compiled.c.slicing import SourceFile
 from pytest_funcmem.harness.compiled.c.stubs import stub_codes
-from pytest_funcmem.harness.compiled.c.table import KEEP, STARTS, Place, StubEntry, Table, member_flags
+from pytest_funcmem.harness.compiled.c.table import KEEP, SMALL, STARTS, Place, StubEntry, Table, member_flags
 from pytest_funcmem.harness.compiled.mutants import tree_mutants
 from pytest_funcmem.harness.compiled.toolkit import Prepared, StandIn
 from pytest_funcmem.harness.execution import Program
@@ -142,7 +144,22 @@ class CToolkit:
 
     def mutants(self, function: SourceFunction, *, limit: int) -> tuple[StandIn, ...]:
         """See ``Toolkit.mutants``."""
-        return tree_mutants(function, limit=limit)
+        first = function.line - 1
+        left_out = inactive_lines(function.text, first, first + function.code.count("\n"))
+        if not left_out:
+            return tree_mutants(function, limit=limit)
+        # What no compiler sees cannot be told apart: mutants are taken from the rest.
+        lines = function.code.split("\n")
+        seen = [
+            mutant
+            for mutant in tree_mutants(function, limit=4 * limit)
+            if any(
+                number not in left_out
+                for number, (old, new) in enumerate(zip_longest(lines, mutant.code.split("\n"), fillvalue=""))
+                if old != new
+            )
+        ]
+        return tuple(seen[:limit])
 
 
 def _program(function: SourceFunction, scaffold: Scaffold) -> Program:
@@ -185,6 +202,7 @@ def _table(source: SourceFile, compiled: Compiled) -> Table:
     target = description.function_names[function.qualname]
     uses = uses_of(function, [name for name, _kind in target.parameters])
     given = source.initialised()
+    small = small_names([function.code, compiled.parts["helpers.c"]])
     parameters = []
     for place, (name, number) in enumerate(target.parameters):
         kind = description.types[description.plain(number)].kind
@@ -192,14 +210,14 @@ def _table(source: SourceFile, compiled: Compiled) -> Table:
             Place(
                 name=name or f"argument {place}",
                 type=number,
-                flags=member_flags(name) | uses.get(name, 0),
+                flags=member_flags(name) | uses.get(name, 0) | (SMALL if name in small else 0),
                 pool=pool_for(name, kind),
             )
         )
     variables = []
     for name in compiled.tail.globals:
         variable = description.variable_names[name]
-        flags = member_flags(name)
+        flags = member_flags(name) | (SMALL if name in small else 0)
         if description.is_constant(variable.type):
             flags |= KEEP
         if name in given:
@@ -236,6 +254,7 @@ def _table(source: SourceFile, compiled: Compiled) -> Table:
         functions=compiled.tail.functions,
         pools=number_pools(words),
         texts=texts(words, around),
+        small=small,
     )
 
 

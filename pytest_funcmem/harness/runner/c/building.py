@@ -65,12 +65,37 @@ def diagnose(text: str) -> list[Any]:
     for line in said.splitlines():
         if line.startswith("["):
             try:
-                return list(json.loads(line))
+                found = list(json.loads(line))
             except ValueError:
                 break
+            if found:
+                _add_spellings(found)
+            return found
     if status:
         return [{"kind": "fatal", "message": complain(said), "locations": [], "children": []}]
     return []
+
+
+_SPOT = re.compile(r"([\w.]+):(\d+):(\d+): (error|warning|fatal error|note): (.*)")
+
+
+def _add_spellings(found: list[Any]) -> None:
+    """Say of each diagnostic where its text is spelled, and through which macros: objects lack that."""
+    _status, said = call(["gcc", *_LANGUAGE, "-fsyntax-only", "-fno-diagnostics-show-caret", "program.c"])
+    spots: list[dict[str, Any]] = []
+    for line in said.splitlines():
+        match = _SPOT.match(line)
+        if match is None:
+            continue
+        place = {"file": match[1], "line": int(match[2]), "byte-column": int(match[3])}
+        if match[4] != "note":
+            spots.append({"kind": match[4], "spelled": place, "expansions": []})
+        elif spots and "in expansion of macro" in match[5]:
+            spots[-1]["expansions"].append([match[5], place])
+    if [spot["kind"] for spot in spots] == [item.get("kind") for item in found]:
+        for item, spot in zip(found, spots):  # noqa: B905  (of equal length; Python 3.9 knows no strict)
+            if spot["expansions"]:
+                item.update(spot)
 
 
 def build_object(text: str, name: str, *, coverage: bool, debugging: bool) -> tuple[str, list[list[int]]]:

@@ -10,11 +10,14 @@
 #define MOST_PARTS 20000
 #define MOST_OBJECTS_OF_ONE_FILL 300
 #define HISTORY 16
+#define CARDS 2               /* the pool whose numbers mean something only as a whole */
 
 static const uint32_t *choices;
 static int choice_count, position, argument_choices = -1;
 static uint64_t seed, place;
 static int at_place;          /* whether choices are read at hashed places instead of in order */
+static int answered;           /* whether a choice has decided an answer */
+static uint64_t aside;         /* where not 0: all comes from a hash of this, and uses up no choice */
 static int parts, objects_made, last_count = 8;
 static int64_t history[HISTORY];
 static unsigned history_count;
@@ -36,7 +39,11 @@ uint64_t fm_hash_text(const char *text, size_t length)
 }
 
 uint64_t fm_seed(void) { return seed; }
-int fm_choices_used(void) { return argument_choices < 0 ? position : argument_choices; }
+int fm_choices_used(void)
+{
+    /* Which choice answers depends on how many there are: then all of them are in use. */
+    return answered ? choice_count : argument_choices < 0 ? position : argument_choices;
+}
 void fm_arguments_done(void) { argument_choices = position; }
 
 void fm_choices_begin(const uint32_t *list, int count, uint64_t of_seed)
@@ -48,9 +55,12 @@ void fm_choices_begin(const uint32_t *list, int count, uint64_t of_seed)
 
 static uint32_t next_choice(void)
 {
+    if (aside)
+        return (uint32_t)((aside = fm_mix(aside, 17) | 1) >> 8 & 0x7fffffffu);
     if (at_place) {
         int left = choice_count - argument_choices;
         uint64_t here = fm_mix(place, (uint64_t)at_place++);
+        answered |= left > 0;
         if (left > 0)
             return choices[argument_choices + (int)(here % (unsigned)left)];
         return (uint32_t)(fm_mix(seed, here) & 0x7fffffffu);
@@ -70,7 +80,7 @@ static int64_t number_of(uint32_t c, int pool, int wide)
     const struct fm_pool *from = &fm_table.pools[pool < fm_table.pool_count ? pool : 0];
     if (c >= SMALL && (c & 15) == 7 && history_count && pool == 0)
         return history[(c >> 4) % (history_count < HISTORY ? history_count : HISTORY)];
-    if (c < SMALL || (c & 3) || (pool > 1 && (c & 31)))
+    if (c < SMALL || (c & 3) || (pool == CARDS && (c & 31)))
         return fm_table.numbers[from->first + (int)((c < SMALL ? c : c >> 2) % (unsigned)from->count)];
     unsigned bits = wide && (c & 4) ? 8 + (c >> 7) % 50 : 1 + (c >> 7) % 16;
     int64_t value = (int64_t)(fm_mix(c, 1) & (((uint64_t)1 << bits) - 1));
@@ -128,13 +138,39 @@ static void store_scalar(void *at, const struct fm_type *type, uint32_t c, int p
 
 static int is_scalar(int kind) { return kind >= FM_SIGNED && kind <= FM_ENUM; }
 
+/* Insert, replace or take away one letter. */
+static int edit_text(char *text, int length, uint32_t c)
+{
+    const struct fm_pool *from = &fm_table.pools[1];
+    unsigned way = c % 4;
+    int where = length ? (int)(c / 4 % (unsigned)(length + 1)) : 0;
+    char letter = (char)fm_table.numbers[from->first + (int)(c / 1024 % (unsigned)from->count)];
+    if (way == 3 && length) {
+        where = where < length ? where : length - 1;
+        memmove(text + where, text + where + 1, (size_t)(length - where - 1));
+        return length - 1;
+    }
+    if (letter == 0)
+        return way == 2 ? length : where;
+    if (way == 2 && where < length) {
+        text[where] = letter;
+        return length;
+    }
+    memmove(text + where + 1, text + where, (size_t)(length - where));
+    text[where] = letter;
+    return length + 1;
+}
+
 /* A text from a choice, into a buffer of 300 bytes; returns its length. */
 static int make_text(char *into, uint32_t c)
 {
+    uint32_t edits = next_choice();
     if (fm_table.text_count && (c < SMALL || (c & 3))) {
         const char *text = fm_table.texts[(c < SMALL ? c : c >> 2) % (unsigned)fm_table.text_count];
-        int length = (int)strnlen(text, 255);
+        int length = (int)strnlen(text, 240);
         memcpy(into, text, (size_t)length);
+        for (uint32_t i = edits < SMALL ? edits % 8 / 4 : edits % 4; i > 0; i--)
+            length = edit_text(into, length, next_choice());
         into[length] = 0;
         return length;
     }
@@ -142,12 +178,31 @@ static int make_text(char *into, uint32_t c)
     const struct fm_pool *from = &fm_table.pools[1];
     int made = 0;
     for (int i = 0; i < length; i++) {
-        char letter = (char)fm_table.numbers[from->first + (int)(fm_mix(c, (uint64_t)i) % (unsigned)from->count)];
+        uint64_t h = fm_mix(c, (uint64_t)i);
+        unsigned among = (c & 64) && from->count > 10 ? 10 : (unsigned)from->count;
+        char letter = (char)fm_table.numbers[from->first + (int)(h % among)];
         if (letter)
             into[made++] = letter;
     }
     into[made] = 0;
     return made;
+}
+
+/* Bytes of a pool that the function's numbers are in; those above ASCII with some of their low bits set. */
+static int make_bytes(char *into, uint32_t c)
+{
+    const struct fm_pool *from = &fm_table.pools[1];
+    int length = 1 + (int)(c % 12);
+    for (int i = 0; i < length; i++) {
+        uint64_t h = fm_mix(c, (uint64_t)i);
+        unsigned among = (h & 64) && from->count > 12 ? 12 : (unsigned)from->count;
+        unsigned value = (unsigned)fm_table.numbers[from->first + (int)(h / 128 % among)] & 255;
+        into[i] = (char)(value >= 128 && (h & 1) ? value | (h >> 32 & 31) : value);
+    }
+    for (uint32_t edits = next_choice() % 3; edits > 0; edits--)
+        length = edit_text(into, length, next_choice());
+    into[length] = 0;
+    return length;
 }
 
 static void fill_scalars(char *at, const struct fm_type *type, int count, int pool)
@@ -157,7 +212,8 @@ static void fill_scalars(char *at, const struct fm_type *type, int count, int po
     parts += given;
     if (type->kind == FM_CHAR && (c & 7) != 6) {
         char text[300];
-        int length = make_text(text, next_choice());
+        uint32_t letters = next_choice();
+        int length = type->a && letters % 4 ? make_bytes(text, letters / 4) : make_text(text, letters);
         memset(at, 0, (size_t)count * (size_t)type->size);
         if (type->size == 1)
             memcpy(at, text, (size_t)(length < count ? length : count - 1));
@@ -182,6 +238,7 @@ static void fill_scalars(char *at, const struct fm_type *type, int count, int po
 static void fill_several(char *at, int type, int count, int flags, int pool, int depth)
 {
     const struct fm_type *one = &fm_table.types[type];
+    uint64_t was_aside = aside;
     if (is_scalar(one->kind) && count > 1) {
         fill_scalars(at, one, count, pool);
         return;
@@ -196,18 +253,23 @@ static void fill_several(char *at, int type, int count, int flags, int pool, int
     for (int i = 0; i < count; i++) {
         if (parts >= MOST_PARTS || i >= 64) {
             memset(at + (size_t)i * (size_t)one->size, 0, (size_t)(count - i) * (size_t)one->size);
-            return;
+            break;
         }
+        if (i == 3 && !aside)
+            aside = fm_mix(next_choice(), 3) | 1;
         fm_fill(at + (size_t)i * (size_t)one->size, type, flags, pool, depth + (i > 1));
     }
+    if (!was_aside)
+        aside = 0;
 }
 
 static size_t alignment(int size) { return size % 16 == 0 ? 16 : size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1; }
 
-static void *new_text(int constant)
+static void *new_text(int constant, int binary)
 {
     char text[300];
-    int length = make_text(text, next_choice());
+    uint32_t c = next_choice();
+    int length = binary && c % 4 ? make_bytes(text, c / 4) : make_text(text, c);
     size_t room = constant ? (size_t)length + 1 : 256;
     char *made = fm_allocate(room, 1, -2, (int)room);
     if (made != NULL) {
@@ -224,7 +286,7 @@ static void *new_target(int type, int constant, int flags, int pool, int depth)
     if (++objects_made > MOST_OBJECTS_OF_ONE_FILL)
         return NULL;
     if (one->kind == FM_CHAR && one->size == 1) {
-        void *made = new_text(constant);
+        void *made = new_text(constant, one->a);
         struct fm_object *object = fm_object_at(made);
         if (object != NULL)
             object->type = type;
@@ -248,7 +310,7 @@ static void *new_target(int type, int constant, int flags, int pool, int depth)
         count = 8;
         filled = 1 + (int)(next_choice() % 5);
     } else if (flags & FM_INDEXED || (one->size <= 32 && depth == 0))
-        count = filled = one->size <= 256 ? 4 : 2;
+        count = filled = one->size <= 64 ? 12 : one->size <= 256 ? 6 : 2;
     char *made = fm_allocate((size_t)one->size * (size_t)count, alignment(one->size), type, count);
     if (made == NULL)
         return NULL;
@@ -257,6 +319,9 @@ static void *new_target(int type, int constant, int flags, int pool, int depth)
     last_count = filled;
     return made;
 }
+
+static FILE *streams[8];
+static int stream_count;
 
 static void fill_pointer(void *at, const struct fm_type *type, int flags, int pool, int depth)
 {
@@ -278,6 +343,10 @@ static void fill_pointer(void *at, const struct fm_type *type, int flags, int po
     }
     if (target->kind == FM_STREAM) {
         char text[300];
+        if (way == 4 && stream_count) {
+            memcpy(at, &streams[c / 8 % (unsigned)stream_count], sizeof(void *));
+            return;
+        }
         int length = make_text(text, next_choice());
         int was = fm_active;
         fm_active = 0;
@@ -287,6 +356,8 @@ static void fill_pointer(void *at, const struct fm_type *type, int flags, int po
             rewind(stream);
         }
         fm_active = was;
+        if (stream != NULL && stream_count < 8)
+            streams[stream_count++] = stream;
         memcpy(at, &stream, sizeof stream);
         return;
     }
@@ -360,6 +431,9 @@ void fm_fill(void *at, int number, int flags, int pool, int depth)
         if ((flags & FM_LENGTH) && (type->kind == FM_SIGNED || type->kind == FM_UNSIGNED)
             && (c < SMALL ? c % 8 < 6 : (c >> 3) % 8 < 6))
             store_integer(at, type->size, remember((int64_t)((c >> 6 ^ c) % (unsigned)(last_count + 1))));
+        else if ((flags & FM_SMALL) && (type->kind == FM_SIGNED || type->kind == FM_UNSIGNED)
+                 && (c < SMALL ? c % 4 : (c >> 3) % 4))
+            store_integer(at, type->size, remember((int64_t)((c >> 5 ^ c) % 8)));
         else
             store_scalar(at, type, c, pool);
     }
@@ -390,6 +464,19 @@ void fm_fill_answer(void *at, int type, const char *name, uint64_t where)
     fm_fill(at, type, FM_OUT, 0, 1);
     at_place = was;
     place = was_place;
+}
+
+/* One of some answers, decided like those of stand-ins. */
+int64_t fm_draw_answer(const char *name, uint64_t where, int count)
+{
+    int was = at_place;
+    uint64_t was_place = place;
+    place = fm_mix(where, fm_hash_text(name, strlen(name)));
+    at_place = 1;
+    uint32_t c = next_choice();
+    at_place = was;
+    place = was_place;
+    return c % (unsigned)count;
 }
 
 void fm_stdin_text(int fd)

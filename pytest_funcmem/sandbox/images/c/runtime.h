@@ -23,7 +23,7 @@ struct fm_stub { const char *name; int result, count, variadic, first; };
 struct fm_pool { int first, count; };
 
 /* Flags of a place (parameter, global or member), as the host reads them off names and uses. */
-enum { FM_LENGTH = 1, FM_INDEXED = 2, FM_KEEP = 4, FM_STARTS = 8, FM_TEXT = 16, FM_OUT = 32 };
+enum { FM_LENGTH = 1, FM_INDEXED = 2, FM_KEEP = 4, FM_STARTS = 8, FM_TEXT = 16, FM_OUT = 32, FM_SMALL = 64 };
 
 struct fm_table {
     struct fm_type *types; int type_count;
@@ -74,6 +74,7 @@ void fm_fill(void *at, int type, int flags, int pool, int depth);
 void fm_fill_global(void *at, const struct fm_place *place);
 void fm_fill_answer(void *at, int type, const char *name, uint64_t place);
 void fm_stdin_text(int fd);
+int64_t fm_draw_answer(const char *name, uint64_t place, int count);
 
 /* dumping.c */
 struct fm_text { char *data; size_t length, room; };
