@@ -49,7 +49,7 @@ def test_audits_killed_at_random_moments(scene) -> None:
     assert found["reports_equal"] == found["completed"] >= 1
 
 
-def test_writers_killed_at_random_moments(tmp_path: Path) -> None:
+def test_writers_killed_anywhere(tmp_path: Path) -> None:
     """What a writer had told of as stored is there after its end by SIGKILL, two hundred times."""
     code = (
         "import sys\n"
@@ -84,9 +84,12 @@ def test_writers_killed_at_random_moments(tmp_path: Path) -> None:
         writers.stdin.write(f"w{number}\n")
         writers.stdin.flush()
         lines = [writers.stdout.readline().split()]
-        while not any(line[:1] == ["writer"] for line in lines):
+        wanted = draw.randrange(5)  # entries that it gets done at least, however slow the machine
+        while not any(line[:1] == ["writer"] for line in lines) or (
+            sum(line[:1] == ["stored"] for line in lines) < wanted
+        ):
             lines.append(writers.stdout.readline().split())
-        time.sleep(draw.uniform(0.0, 0.02))
+        time.sleep(draw.uniform(0.0, 0.01))
         pid = int(next(line[1] for line in lines if line[:1] == ["writer"]))
         os.kill(pid, signal.SIGKILL)
         while lines[-1] != ["dead"]:
