@@ -443,8 +443,7 @@ class Mender(Retyping):
 
     def void_value(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """Something that answers nothing is asked for its value."""
-        found = self._node(complaint, whole=True)
-        return found is not None and self.retype(*found, "int @")
+        return any(self.retype(*found, "int @") for found in [self._node(complaint, whole=True)] if found)
 
     def conflict(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """Something made up exists after all."""
