@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tree_sitter import Node
+
 from pytest_funcmem.harness.compiled.rust.concrete import (
     concrete_types,
     function_bound,
@@ -152,7 +154,7 @@ def driver_text(plan: Plan) -> str | None:
         made, argument = _argument(plan, place, parameter, signature, concrete, helpers)
         lines += made
         call.append(argument)
-    called = f"{path}{signature.name}({', '.join(call)})"
+    called = f"{path}{signature.name}{_given_types(plan, node, concrete)}({', '.join(call)})"
     if signature.is_unsafe:
         called = f"unsafe {{ {called} }}"
     for global_name in _globals(plan):
@@ -173,6 +175,15 @@ def driver_text(plan: Plan) -> str | None:
     lines.append("run.returned(encoding);")
     body = "\n    ".join([*helpers, *lines])
     return f"pub fn __funcmem_drive(run: &mut funcmem::Run) {{\n    {body}\n}}"
+
+
+def _given_types(plan: Plan, node: Node, concrete: dict[str, str]) -> str:
+    """The types that a call names: what only the result mentions cannot be found out."""
+    own = [generic for generic in generics_of(plan, node) if generic.kind != "lifetime"]
+    if not own:
+        return ""
+    given = ("_" if function_bound(generic.bounds) else concrete[generic.name] for generic in own)
+    return f"::<{', '.join(given)}>"
 
 
 def _owner(plan: Plan, concrete: dict[str, str]) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
-__all__ = ["LIKELY_TYPES", "STANDARD_PATHS", "STANDARD_TRAITS", "crates_of_image"]
+__all__ = ["LIKELY_TYPES", "STANDARD_PATHS", "STANDARD_TRAITS", "TRAIT_PATHS", "crates_of_image"]
 
 _LIBRARY_NAMES = {"md-5": "md5"}
 """Crates that code knows by another name than that of their package."""
@@ -51,6 +51,21 @@ STANDARD_PATHS: Mapping[str, str] = MappingProxyType(
 )
 """Where the types of the standard library are that a compiler's messages name without a path."""
 
+
+_TRAIT_MODULES = {
+    "std::io": "Read Write Seek BufRead",
+    "std::fmt": "Display Debug LowerHex UpperHex Binary",
+    "std::hash": "Hash Hasher BuildHasher",
+    "std::str": "FromStr",
+    "std::error": "Error",
+    "std::borrow": "Borrow BorrowMut ToOwned",
+    "std::ops": "Deref DerefMut Index IndexMut Add Sub Mul Div Rem Neg Not AddAssign SubAssign RangeBounds",
+    "std::future": "Future",
+}
+TRAIT_PATHS: Mapping[str, str] = MappingProxyType(
+    {name: module for module, names in _TRAIT_MODULES.items() for name in names.split()}
+)
+"""Where the traits of the standard library are that a file may take from another of its crate."""
 
 _LIKELY = {
     "Option<?>": "expect unwrap unwrap_or unwrap_or_else unwrap_or_default is_some is_none ok_or ok_or_else "

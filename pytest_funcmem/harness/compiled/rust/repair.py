@@ -310,8 +310,11 @@ class _Repair:
         """``?`` turns one error into another."""
         plan = self.plan
         text = normal(plan, source)
-        if text is None or text == target:
-            return False
+        while text in plan.types and plan.types[text].alias is not None:
+            text = plan.types[text].alias
+        if text is None or text == target or text not in (source, normal(plan, source)):
+            # What it is became known by another message: the next round tells what is left.
+            return text == target
         kind = plan.types.get(target)
         if kind is None or kind.alias is not None:
             if is_open(plan, source):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
-from pytest_funcmem.harness.compiled.rust.known import STANDARD_PATHS
+from pytest_funcmem.harness.compiled.rust.known import STANDARD_PATHS, TRAIT_PATHS
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType
 from pytest_funcmem.harness.compiled.rust.uses import Call, Uses
 
@@ -151,6 +151,12 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
     """Let something stand in for a trait: it asks for what the file's implementations have."""
     if name in plan.traits or not re.fullmatch(r"[A-Za-z_]\w*", name):
         return False
+    if name in TRAIT_PATHS:
+        line = f"use {TRAIT_PATHS[name]}::{name};"
+        if line in plan.extra:
+            return False
+        plan.extra[line] = None
+        return True
     lifetimes, types = uses.generics.get(name, (0, 0))
     parameters = [f"'l{i}" for i in range(lifetimes)] + [f"T{i}" for i in range(types)]
     generic = f"<{', '.join(parameters)}>" if parameters else ""
