@@ -128,6 +128,7 @@ impl Visitor for Walker {
         }
         self.seen += 1;
         crate::log::note(&text);
+        assert!(self.limit(2) >= 0);
         Ok(text)
     }
 }
@@ -144,8 +145,8 @@ def test_what_a_file_lacks_is_made_up_and_logged(workbench: Workbench) -> None:
     assert any(str(text).startswith("small ") for text in texts), texts
     reached = {line for output in run.outputs for line in output.lines}
     assert reached == set(run.executable_lines), "a stand-in ran in the place of the original"
-    full = next(output for output in run.outputs if len(output.calls) == 3)
-    assert [call["path"] for call in full.calls] == ["find", "is_open", "log__note"]
+    full = next(output for output in run.outputs if len(output.calls) == 4)
+    assert [call["path"] for call in full.calls] == ["find", "is_open", "log__note", "limit"]
     paths = [[call["path"] for call in output.calls] for output in run.outputs]
     assert all(path[0] == "find" for path in paths)
 

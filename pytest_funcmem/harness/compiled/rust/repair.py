@@ -112,7 +112,8 @@ class _Repair:
                     return True
             if self.take_member(of_name, name):
                 return True
-            return add_method(self.plan, name, self.uses, line)
+            text = next((span["text"] for span in message["spans"] if span["is_primary"]), "")
+            return add_method(self.plan, name, self.uses, line, text)
         if "field" in text:
             return self.field_missing(name, of_name) or (
                 "no field" in text and self.field_missing(of_name, name)

@@ -7,7 +7,7 @@ import re
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.known import STANDARD_PATHS, TRAIT_PATHS
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType
-from pytest_funcmem.harness.compiled.rust.uses import Call, Uses
+from pytest_funcmem.harness.compiled.rust.uses import Call, Uses, find_uses
 
 __all__ = ["add_function", "add_macro", "add_method", "add_trait", "add_type", "add_variant", "own_function"]
 
@@ -116,9 +116,17 @@ def add_function(plan: Plan, name: str, uses: Uses) -> bool:
     return True
 
 
-def add_method(plan: Plan, name: str, uses: Uses, line: int) -> bool:
-    """Let something stand in for a method, of receivers of any type."""
-    calls = uses.methods.get(name)
+def add_method(plan: Plan, name: str, uses: Uses, line: int, text: str) -> bool:
+    """Let something stand in for a method, of receivers of any type.
+
+    Args:
+        plan: Changed.
+        name: Of the method.
+        uses: In the whole scaffold.
+        line: Where it is missing.
+        text: What stands on that line: calls within macros are not among the uses.
+    """
+    calls = uses.methods.get(name) or list(find_uses(f"fn f() {{ {_call_in(text, name)}; }}").methods[name])
     if name in plan.methods or not calls:
         return False
     calls = [call for call in calls if call.line == line] or calls
@@ -129,6 +137,19 @@ def add_method(plan: Plan, name: str, uses: Uses, line: int) -> bool:
         result = "()"
     plan.methods[name] = StandInFunction(calls[0].arity, result, dict(calls[0].closures))
     return True
+
+
+def _call_in(text: str, name: str) -> str:
+    """The call of a method in a line of text, with something else as its receiver."""
+    match = re.search(rf"\.\s*{re.escape(name)}\s*\(", text)
+    if match is None:
+        return ""
+    depth = 0
+    for place in range(match.end() - 1, len(text)):
+        depth += (text[place] in "([{") - (text[place] in ")]}")
+        if depth == 0:
+            return f"let x = receiver.{name}{text[match.end() - 1 : place + 1]}"
+    return ""
 
 
 def add_macro(plan: Plan, name: str, uses: Uses) -> bool:
