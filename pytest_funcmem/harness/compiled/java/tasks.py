@@ -32,8 +32,8 @@ PROGRAMS: Mapping[str, Path] = MappingProxyType(
 
 _HEAP_MIB = 320
 _MEMORY_MIB = 1024
-_PREPARE_S = 60.0
-_COMPILE_S = 25.0
+_PREPARE_S = 120.0
+_COMPILE_S = 100.0
 _RECORD_BYTES = 4 * 1024 * 1024
 _USUAL_RECORD_BYTES = 64 * 1024
 _MOST_FILES = 400
@@ -151,7 +151,7 @@ def run_task(
         program=_PROGRAM,
         payload=json.dumps(payload).encode("ascii"),
         limits=Limits(
-            wall_s=_COMPILE_S + len(programs) * 2.0 + count * (state_timeout_s + 0.1),
+            wall_s=_COMPILE_S + len(programs) * 10.0 + count * (2.0 * state_timeout_s + 0.2),
             memory_mib=_MEMORY_MIB,
             processes=64,
             output_bytes=_RECORD_BYTES + count * _USUAL_RECORD_BYTES,

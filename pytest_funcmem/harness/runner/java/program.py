@@ -42,8 +42,10 @@ _MOST_RECORD_BYTES = 8 << 20
 _SPENT = 75
 """Exit status of a machine that left a state behind that it could not stop."""
 _MOST_MACHINES = 40
-_COMPILE_S = 20.0
-_GRACE_S = 2.0
+_COMPILE_S = 90.0
+_GRACE_S = 5.0
+_PATIENCE = 9
+"""The machine itself cuts states by processor time; this is for one that no longer can."""
 
 
 class _Machine:
@@ -145,7 +147,7 @@ def _run(task: dict[str, Any], emit: Callable[[bytes], None]) -> None:
         first = True
         try:
             while program < len(counts):
-                wait = _COMPILE_S if first or state < 0 else task["timeout_ms"] / 1000 + _GRACE_S
+                wait = _COMPILE_S if first or state < 0 else _PATIENCE * task["timeout_ms"] / 1000 + _GRACE_S
                 outcome, detail = "missing", "the virtual machine ended"
                 try:
                     record = machine.record(wait)

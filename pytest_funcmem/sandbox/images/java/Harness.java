@@ -30,6 +30,7 @@ public final class Harness {
     static final int SPENT = 75;
 
     private static final long STACK_BYTES = 16L << 20;
+    private static final int PATIENCE = 8;
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
     private final DataInputStream request;
@@ -148,7 +149,7 @@ public final class Harness {
     /**
      * Run on a thread of its own, which has a large stack.
      *
-     * @param timeoutMillis 0 for as long as it takes.
+     * @param timeoutMillis Of the processor; 0 for as long as it takes.
      * @return What it threw; null if it came to its end.
      * @throws InterruptedException It is still running.
      */
@@ -164,7 +165,13 @@ public final class Harness {
         }, "main", STACK_BYTES);
         thread.setDaemon(true);
         thread.start();
-        thread.join(timeoutMillis);
+        // Processor time, so that a busy machine cuts nothing; one that waits for ever is cut by the clock.
+        long start = System.nanoTime();
+        long wait = timeoutMillis == 0 ? 0 : Math.min(timeoutMillis, 20);
+        do {
+            thread.join(wait);
+        } while (wait > 0 && thread.isAlive() && THREADS.getThreadCpuTime(thread.getId()) < timeoutMillis * 1_000_000L
+                && System.nanoTime() - start < PATIENCE * timeoutMillis * 1_000_000L);
         if (thread.isAlive()) {
             thread.stop();
             thread.join(200);

@@ -1,7 +1,9 @@
 package funcmem.harness;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.objectweb.asm.ClassReader;
@@ -194,6 +196,37 @@ final class Instrumentation {
             }
             place++;
         }
+        renameUninitialised(method);
+    }
+
+    /** Frames name an object that is not constructed yet by the label before its creation: no probe may part them. */
+    private static void renameUninitialised(MethodNode method) {
+        Map<LabelNode, LabelNode> renamed = new HashMap<>();
+        for (AbstractInsnNode one : method.instructions.toArray()) {
+            if (one instanceof FrameNode frame) {
+                frame.local = renamed(frame.local, method, renamed);
+                frame.stack = renamed(frame.stack, method, renamed);
+            }
+        }
+    }
+
+    private static List<Object> renamed(List<Object> types, MethodNode method, Map<LabelNode, LabelNode> renamed) {
+        if (types == null) {
+            return null;
+        }
+        List<Object> next = new ArrayList<>();
+        for (Object type : types) {
+            next.add(type instanceof LabelNode label ? renamed.computeIfAbsent(label, old -> {
+                AbstractInsnNode creation = old;
+                while (creation.getOpcode() != Opcodes.NEW) {
+                    creation = creation.getNext();
+                }
+                LabelNode fresh = new LabelNode();
+                method.instructions.insertBefore(creation, fresh);
+                return fresh;
+            }) : type);
+        }
+        return next;
     }
 
     private void lineProbe(MethodNode method, LineNumberNode line) {
