@@ -137,6 +137,8 @@ class Mender(Retyping):
         return True
 
     def _guessed_type(self, name: str) -> str:
+        if re.search(rf"\bstruct\s+{name}\s*\{{", self._files.get("decl.c", "")):
+            return f"struct {name} @"  # only the typedef stands in a header
         if name in KNOWN_TYPES:
             return KNOWN_TYPES[name]
         variables = re.findall(rf"\b{re.escape(name)}\s*\**\s*(\w+)\s*[;,=)\[]", self._all)
@@ -216,9 +218,8 @@ class Mender(Retyping):
             return False
         for name, shape in list(self.standins.types.items()):
             # A variable of a made-up type that was taken for a number.
-            if "struct" not in shape and re.search(
-                rf"\b{name}\s+{re.escape(source(inner, text))}\b", self._all
-            ):
+            variable = rf"\b{name}\s*\**\s*\b{re.escape(source(inner, text))}\b"
+            if "struct" not in shape and re.search(variable, self._all):
                 return self._retype_type(name, "struct")
         return self._as_struct(inner, text, match[1], "@")
 
@@ -350,11 +351,9 @@ class Mender(Retyping):
             if self.standins.types.get(name) == "struct" and not self.standins.structs.get(f"fm_{name}"):
                 return self._retype_type(name, "int @")
         found = self._node(complaint)
-        if found is None:
-            return False
-        node: Node | None = found[0]
+        node: Node | None = found[0] if found is not None else None
         for _ in range(4):
-            if node is None:
+            if node is None or found is None:
                 return False
             if node.type not in ("identifier", "field_identifier") and self.retype(node, found[1], "int @"):
                 return True
