@@ -20,7 +20,8 @@ class HarnessReporter:
         settings: Of the audit.
 
     Raises:
-        UsageError: Code is to be masked, and a harness is code.
+        UsageError: Code is to be masked, and a harness is code; or several models are audited, and a
+            directory holds the completions of one.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -29,6 +30,12 @@ class HarnessReporter:
                 "Harnesses cannot be written while code is masked: they hold the function and its inputs.",
                 where="--funcmem-report=harness:DIR with --funcmem-mask",
                 remedy="leave out one of the two",
+            )
+        if len(settings.model) > 1:
+            raise UsageError(
+                "Harnesses are written with the completions of one model, and several are audited.",
+                where="--funcmem-report=harness:DIR",
+                remedy="audit one of them again with this report: what the store has is not computed again",
             )
 
     def write(

@@ -29,6 +29,9 @@ from pytest_funcmem.plugin.run import AuditRun
 
 __all__ = ["AuditGroup"]
 
+HARNESSES = "harness"
+"""The one report format that is a directory."""
+
 
 class AuditGroup:
     """One audit: one list of functions, one reference, one or several target models.
@@ -191,7 +194,9 @@ class AuditGroup:
         asked for on the command line is this run's.
         """
         narrowed = any(len(run.entries) < len(self.corpus.functions) - run.unnamed for run in self.runs)
-        if not narrowed or self.config.getoption("--funcmem-report") or not path.exists():
+        named = bool(self.config.getoption("--funcmem-report"))
+        # Each harness has a directory of its own: those of functions that were left out stay as they are.
+        if not narrowed or named or not path.exists() or path.is_dir():
             return path
         return path.with_name(f"{path.stem}.narrowed{path.suffix}")
 
@@ -251,7 +256,14 @@ def _report(text: str) -> tuple[str, Path]:
             where=str(path),
             remedy=f"mkdir -p {path.parent}",
         )
-    if path.is_dir():
+    if form == HARNESSES:
+        if path.exists() and not path.is_dir():
+            raise UsageError(
+                "Harnesses are written below a directory, and this is none.",
+                where=str(path),
+                remedy="Name a directory, or a path where one can be made.",
+            )
+    elif path.is_dir():
         raise UsageError("The report is a directory.", where=str(path), remedy="Name a file.")
     if not os.access(path.parent, os.W_OK):
         raise UsageError(

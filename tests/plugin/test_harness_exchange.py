@@ -15,6 +15,8 @@ def test_a_verdict_is_rerun_from_nothing_but_a_directory_and_an_edit_comes_back(
     root = scene.pytester.path / "harnesses"
     fee = root / "tariffs.py" / "parcel_fee"
     assert sorted(path.name for path in root.rglob("harness.json")) == ["harness.json"] * 2
+    again = scene.run("--funcmem-report=harness:harnesses", "-k", "store")  # the other one stays
+    assert "harness: " in again.stdout.str()
     (scene.source / "tariffs.py").unlink()
 
     again = scene.pytester.run(FUNCMEM, "harness", "run", str(root), "--sandbox=namespace")
@@ -74,3 +76,10 @@ def test_a_path_without_harnesses_is_a_usage_error(scene) -> None:
     run = scene.pytester.run(FUNCMEM, "harness", "show", str(scene.source))
     assert run.ret == 4
     run.stderr.fnmatch_lines(["funcmem: There is no harness at or below this path.*"])
+
+
+def test_a_file_is_no_place_for_harnesses(scene) -> None:
+    (scene.pytester.path / "taken").write_text("", encoding="utf-8")
+    run = scene.run("--funcmem-report=harness:taken")
+    assert run.ret == 4
+    run.stderr.fnmatch_lines(["*Harnesses are written below a directory*"])

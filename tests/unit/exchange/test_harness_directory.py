@@ -186,3 +186,8 @@ def test_halves_of_characters_are_refused(tmp_path: Path) -> None:
 def test_masked_audits_write_no_harnesses() -> None:
     with pytest.raises(UsageError, match="masked"):
         HarnessReporter(Settings(mask=True))
+
+
+def test_a_directory_holds_the_completions_of_one_model() -> None:
+    with pytest.raises(UsageError, match="one model"):
+        HarnessReporter(Settings(model=("replay:a", "replay:b")))
