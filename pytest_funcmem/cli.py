@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 from pytest_funcmem import __version__
 from pytest_funcmem.core.errors import FuncmemError, SourceError, UsageError
@@ -26,6 +27,9 @@ from pytest_funcmem.metrics.score_command import add_score_command, run_score_co
 from pytest_funcmem.store.command import add_store_command, run_store_command
 from pytest_funcmem.studies.commands import add_study_commands, run_proxies_command, run_sweep_command
 from pytest_funcmem.studies.severity_command import add_severity_command, run_severity_command
+
+if TYPE_CHECKING:
+    from pytest_funcmem.reporting.json_report import JsonReport
 
 __all__ = ["main"]
 
@@ -86,8 +90,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return CUT_EXIT
 
 
+class _Parser(argparse.ArgumentParser):
+    """Ends with the exit code that every other unusable input has; argparse's own would be 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(USAGE_EXIT, f"{self.prog}: error: {message}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="funcmem", description="Audit code language models for functional memorization."
     )
     parser.add_argument("--version", action="version", version=f"pytest-funcmem {__version__}")
@@ -115,7 +127,13 @@ def _parser() -> argparse.ArgumentParser:
     defaults = Settings()
     for name in ("min_lines", "max_lines", "prefix_tokens"):
         flag = "--" + name.replace("_", "-")
-        prompts.add_argument(flag, type=int, default=getattr(defaults, name), metavar="N")
+        prompts.add_argument(
+            flag,
+            type=int,
+            default=getattr(defaults, name),
+            metavar="N",
+            help=f"as of --funcmem{flag[1:]}; it has to be the same in the audit (default: %(default)s)",
+        )
     add_score_command(commands)
     add_study_commands(commands)
     add_severity_command(commands)
@@ -156,6 +174,14 @@ def _parser() -> argparse.ArgumentParser:
 def _audit(path: Path, rest: Sequence[str]) -> int:
     if not path.exists():
         raise SourceError("There is nothing to audit at this path.", where=str(path), remedy="Mend the path.")
+    if path.name.endswith(".funcmem.toml"):
+        raise SourceError(
+            "An audit file is no source.",
+            where=str(path),
+            expected="a directory, a source file or a data set",
+            remedy=f"Run the audit file with pytest itself: pytest {shlex.quote(str(path))}"
+            " (harnesses: --funcmem-report=harness:DIR).",
+        )
     # The store of an untrusted tree could hold made-up results, so it is kept away from the tree.
     place = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-funcmem" / place
@@ -200,12 +226,22 @@ def _prompts(options: argparse.Namespace) -> int:
     from pytest_funcmem.models.open_model import open_model
     from pytest_funcmem.models.prompts import FallbackCutter
     from pytest_funcmem.models.replay_model import write_prompts
+    from pytest_funcmem.reporting.summary import dropped_text
 
     corpus = read_sources(
         [Path(source) for source in options.source],
         min_lines=options.min_lines,
         max_lines=options.max_lines,
     )
+    left_out = dropped_text(corpus.dropped)
+    if not corpus.functions:
+        raise SourceError(
+            "There is no function to write a prompt for.",
+            where=", ".join(options.source),
+            expected=f"functions of {options.min_lines} to {options.max_lines} body lines"
+            + (f"; left out: {left_out}" if left_out else ""),
+            remedy="Name another source, or set --min-lines and --max-lines here and in the audit.",
+        )
     cutter: PromptCutter = FallbackCutter()
     if options.tokenizer is not None:
         cutter = open_model(options.tokenizer, Settings()).cutter()
@@ -218,7 +254,8 @@ def _prompts(options: argparse.Namespace) -> int:
             where=options.output,
             remedy="Name another file with --output.",
         ) from exc
-    sys.stderr.write(f"{len(prompts)} prompts written\n")
+    noun = "prompt" if len(prompts) == 1 else "prompts"
+    sys.stderr.write(f"{len(prompts)} {noun} written{f'; left out: {left_out}' if left_out else ''}\n")
     return 0
 
 
@@ -241,12 +278,20 @@ def _store(options: argparse.Namespace) -> int:
 def _compare(options: argparse.Namespace) -> int:
     from pytest_funcmem.reporting.comparison import compare, comparison_json, comparison_lines
     from pytest_funcmem.reporting.json_report import read_report
+    from pytest_funcmem.reporting.plain_text import shorten, visible
+    from pytest_funcmem.reporting.run_facts import model_name
 
-    found = compare(read_report(Path(options.before)), read_report(Path(options.after)))
-    text = (
-        json.dumps(comparison_json(found), indent=2) if options.json else "\n".join(comparison_lines(found))
-    )
-    sys.stdout.write(f"{text}\n")
+    def shown(path: str, report: JsonReport) -> str:
+        return shorten(visible(f"{model_name(report.manifest, 'target')}  ({path})"), 90)
+
+    before, after = read_report(Path(options.before)), read_report(Path(options.after))
+    found = compare(before, after)
+    if options.json:
+        lines = [json.dumps(comparison_json(found), indent=2)]
+    else:
+        first, second = shown(options.before, before), shown(options.after, after)
+        lines = [f"first   {first}", f"second  {second}", "", *comparison_lines(found)]
+    sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
 

@@ -20,6 +20,7 @@ from pytest_funcmem.core.records import Harness, Inconclusive, Language
 
 if TYPE_CHECKING:
     from pytest_funcmem.audit.world import World
+    from pytest_funcmem.exchange.rerunning import Proved
 
 __all__ = ["add_harness_command", "run_harness_command"]
 
@@ -188,6 +189,7 @@ def _run(root: Path, settings: Settings, codes: Sequence[tuple[str, str]]) -> in
                 _say(f"{key}: may not judge here, the original does something else on state {places}")
                 continue
             _say(f"{key}: proved again{', as edited' if found.edited else ''}, {len(harness.states)} states")
+            _say_left_out(proved)
             for name, code in codes:
                 score, matches, problem = run_code(found, harness, code, world.sandbox, settings)
                 shown = "".join("=" if match else "x" for match in matches)
@@ -199,6 +201,18 @@ def _run(root: Path, settings: Settings, codes: Sequence[tuple[str, str]]) -> in
                 _say(f"  {record.verdict.kind}: {record.verdict.reason}")
                 _say(f"  {'as the audit decided' if same else f'the audit decided {found.verdict.kind}'}")
     return exit_code
+
+
+def _say_left_out(proved: Proved) -> None:
+    """Say which states a person wrote that the harness goes without."""
+    if not proved.left_out:
+        return
+    places = [str(place + 1) for place in proved.left_out_places]
+    named = f" (number {', '.join(places)} of the file)" if places else ""
+    _say(
+        f"  left out {proved.left_out} of the states that were written{named}: each must be run twice alike,"
+        " end as the original means to, and repeat no other"
+    )
 
 
 def _import(root: Path, settings: Settings, store_path: Path) -> int:
@@ -223,4 +237,5 @@ def _import(root: Path, settings: Settings, store_path: Path) -> int:
                 continue
             store.put(IMPORTED, imported_key(found.function), encode(proved.harness))
             _say(f"{key}: imported, {digest(encode(proved.harness))[:16]}")
+            _say_left_out(proved)
     return exit_code

@@ -6,6 +6,7 @@ again, and completions are parsed, run and compared as in an audit.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from pytest_funcmem.audit.events import Counters
@@ -38,10 +39,16 @@ class Proved:
         harness: Proved here; or why it may not judge.
         differing: Places of the input states on which the original does something else than was written
             down; empty for an edited harness, whose outputs are found out anew.
+        left_out: Input states of an edited harness that the proved one goes without, since they are not valid
+            or repeat others.
+        left_out_places: Their places; empty where only their number is known, since a compiled function shows
+            anew what a state's choices make.
     """
 
     harness: Harness | Inconclusive
     differing: tuple[int, ...] = ()
+    left_out: int = 0
+    left_out_places: tuple[int, ...] = ()
 
 
 def prove_again(exchanged: Exchanged, sandbox: Sandbox, settings: Settings) -> Proved:
@@ -62,8 +69,14 @@ def prove_again(exchanged: Exchanged, sandbox: Sandbox, settings: Settings) -> P
     proved = prove_states(
         exchanged.function, harness.scaffold, harness.states, sandbox, settings, builder=label
     )
-    if isinstance(proved, Inconclusive) or exchanged.edited:
+    if isinstance(proved, Inconclusive):
         return Proved(harness=proved)
+    if exchanged.edited:
+        left_out = len(harness.states) - len(proved.states)
+        places = _without(harness, proved)
+        return Proved(
+            harness=proved, left_out=left_out, left_out_places=places if len(places) == left_out else ()
+        )
     return Proved(harness=proved, differing=_differing(harness, proved, settings.float_tolerance))
 
 
@@ -74,6 +87,19 @@ def _differing(written: Harness, proved: Harness, tolerance: float) -> tuple[int
     for place, expected in enumerate(written.expected):
         output: OutputState | None = outputs.get(_inputs_of(written, place))
         if output is None or not same_output(expected, output, float_tolerance=tolerance):
+            found.append(place)
+    return tuple(found)
+
+
+def _without(written: Harness, proved: Harness) -> tuple[int, ...]:
+    """Places of the written states that do not stand among the proved ones word for word."""
+    left = Counter(_inputs_of(proved, place) for place in range(len(proved.states)))
+    found = []
+    for place in range(len(written.states)):
+        inputs = _inputs_of(written, place)
+        if left[inputs]:
+            left[inputs] -= 1
+        else:
             found.append(place)
     return tuple(found)
 

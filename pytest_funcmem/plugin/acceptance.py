@@ -57,7 +57,7 @@ class Acceptance:
             note = f"accepted by {entry.who} until {entry.until.isoformat()}: {entry.reason}"
             if self._baseline.status(sha256, verdict, today=self.today) == "accepted":
                 return "accepted", note
-            return "expired", f"no more {note}"
+            return "expired", f"expired: was {note}"
         if self.updating:
             return "accepting", f"added to the baseline until {self._until.isoformat()}"
         if covers(self.limits, verdict, record.function.language):

@@ -6,6 +6,7 @@ The only place that reads pytest's configuration.
 from __future__ import annotations
 
 import argparse
+import difflib
 import shlex
 import tomllib
 from collections.abc import Mapping
@@ -181,11 +182,12 @@ def audit_file_settings(path: Path, config: pytest.Config) -> Settings:
     for name, raw in table.items():
         option = by_field.get(name)
         if option is None:
+            close = difflib.get_close_matches(name.removeprefix("funcmem_").replace("-", "_"), by_field, n=1)
             raise UsageError(
                 f"{name!r} is no setting.",
                 where=str(path),
                 expected="one of " + ", ".join(sorted(by_field)),
-                remedy="Mend the name or remove the line.",
+                remedy=f"Write {close[0]!r}?" if close else "Mend the name or remove the line.",
             )
         value = parse_value(option, raw, where=f"{path}, {name}")
         own[name] = _relative(option, value, path.parent)

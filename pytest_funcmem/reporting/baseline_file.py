@@ -84,10 +84,20 @@ def read_baseline(path: Path) -> Baseline:
     return Baseline(entries.values())
 
 
+def _difference(row: Any) -> str:
+    if not isinstance(row, Mapping):
+        return "this is no table"
+    lacking = [name for name in _FIELDS if name not in row]
+    unknown = sorted(str(name) for name in row if name not in _FIELDS)
+    parts = [
+        f"{what} {', '.join(names)}" for what, names in (("lacking", lacking), ("unknown", unknown)) if names
+    ]
+    return ", ".join(parts)
+
+
 def _entry(row: Any, *, where: str) -> AcceptedLeak:
     if not isinstance(row, Mapping) or set(row) != set(_FIELDS):
-        found = ", ".join(sorted(map(str, row))) if isinstance(row, Mapping) else "no table"
-        raise _broken(where, f"the fields {', '.join(_FIELDS)}, not {found}")
+        raise _broken(where, f"the fields {', '.join(_FIELDS)}; {_difference(row)}")
     for name in _TEXTS:
         if not isinstance(row[name], str):
             raise _broken(where, f"a text as {name!r}")

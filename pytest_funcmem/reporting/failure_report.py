@@ -256,7 +256,8 @@ class _Page:
                     pieces.append((_padded(text, room), style))
                 self._line(*pieces)
         if len(unequal) > _STATE_ROWS:
-            self._line((f"    and {len(unequal) - _STATE_ROWS} more states that differ", "dim"))
+            more = len(unequal) - _STATE_ROWS
+            self._line((f"    and {more} more {'state differs' if more == 1 else 'states differ'}", "dim"))
 
     def harness(self, record: AuditRecord) -> None:
         harness = record.harness

@@ -16,10 +16,10 @@ _SHOWN = 20  # names in one group; a report file has all
 _BASELINE = (
     ("accepted", "accepted by the baseline"),
     ("accepting", "added to the baseline"),
-    ("expired", "accepted up to an earlier day: they fail"),
+    ("expired", "expired: accepted up to an earlier day, failing now"),
     ("counted", "counted by a maximal rate"),
-    ("vanished", "in the baseline, and leak no more"),
-    ("absent", "in the baseline, and changed or gone from the source"),
+    ("vanished", "vanished: in the baseline, without a leak now"),
+    ("absent", "absent: in the baseline, changed in the source or gone from it"),
 )
 
 

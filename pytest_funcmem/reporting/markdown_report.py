@@ -14,7 +14,7 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Json, Rate, Side
 from pytest_funcmem.reporting.files import write_whole
 from pytest_funcmem.reporting.plain_text import shorten, visible
-from pytest_funcmem.reporting.run_facts import gate_texts, model_name, not_reached, standings
+from pytest_funcmem.reporting.run_facts import gate_texts, headline, model_name, not_reached, standings
 from pytest_funcmem.reporting.summary import change_text
 from pytest_funcmem.verdict.rates import Rates, Summary, summarise
 
@@ -58,7 +58,7 @@ class MarkdownReporter:
 def _head(manifest: Mapping[str, Json], summary: Summary) -> Iterator[str]:
     leaks, errors = summary.rates.leaks.numerator, summary.counts["error"]
     conclusive = summary.conclusive
-    yield f"## funcmem: {_count(leaks, 'leak')} in {_count(summary.functions, 'function')}"
+    yield f"## {headline(manifest, leaks=leaks, results=summary.functions)}"
     yield ""
     target, reference = model_name(manifest, "target"), model_name(manifest, "reference")
     yield f"Target {_code(target)}, reference {_code(reference)}."

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from pytest_funcmem.core.records import Json
 
-__all__ = ["gate_texts", "model_name", "not_reached", "standings"]
+__all__ = ["gate_texts", "headline", "model_name", "not_reached", "standings"]
 
 
 def model_name(manifest: Mapping[str, Json], side: str) -> str:
@@ -23,6 +23,22 @@ def model_name(manifest: Mapping[str, Json], side: str) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(str(spec) for spec in value) or "unknown"
     return str(value) if value else "unknown"
+
+
+def headline(manifest: Mapping[str, Json], *, leaks: int, results: int) -> str:
+    """What a report for people begins with.
+
+    Args:
+        manifest: What the run was made under.
+        leaks: Leaks among the results.
+        results: Functions audited, those of several models counted for each.
+    """
+    models = (manifest.get("settings") or {}).get("model")
+    several = len(models) if isinstance(models, (list, tuple)) else 1
+    found = f"{leaks} {'leak' if leaks == 1 else 'leaks'}"
+    if several > 1:
+        return f"funcmem: {found} in {results} results of {several} models"
+    return f"funcmem: {found} in {results} {'function' if results == 1 else 'functions'}"
 
 
 def not_reached(manifest: Mapping[str, Json]) -> int:

@@ -101,7 +101,7 @@ def input_lines(state: InputState, *, width: int, most: int = _PARTS) -> tuple[s
     arguments = [*state.arguments, *(f"{name}={value}" for name, value in state.keywords)]
     texts = [f"({', '.join(arguments)})"]
     if state.receiver is not None:
-        texts.insert(0, f"{state.receiver} .")
+        texts.insert(0, f"on {state.receiver}")
     texts += [f"setup {statement}" for statement in state.setup]
     if state.stdin:
         texts.append(f"stdin {state.stdin!r}")

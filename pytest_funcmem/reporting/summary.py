@@ -14,7 +14,7 @@ from pytest_funcmem.core.records import Rate, VerdictChange
 from pytest_funcmem.reporting.plain_text import shorten, visible
 from pytest_funcmem.verdict.rates import Rates, Summary
 
-__all__ = ["change_text", "header_lines", "summary_lines"]
+__all__ = ["change_text", "dropped_text", "header_lines", "summary_lines"]
 
 _LABEL = 14
 _NEAR_ROWS = 10
@@ -55,14 +55,10 @@ def header_lines(
         *(f"  {'target':<12}{spec}" for spec in settings.model or ("none",)),
         f"  {'reference':<12}{settings.reference or 'none'}",
     ]
-    reasons = [
-        f"{number} {_DROPPED.get(reason, reason.replace('_', ' '))}"
-        for reason, number in sorted(dropped.items(), key=lambda item: (-item[1], item[0]))
-        if number
-    ]
+    left_out = dropped_text(dropped)
     shown = [shorten(visible(line), width) for line in lines]
-    if reasons:
-        shown.extend(_wrapped("  left out", ", ".join(reasons), width))
+    if left_out:
+        shown.extend(_wrapped("  left out", left_out, width))
     if unnamed:
         shown.extend(
             _wrapped(
@@ -70,6 +66,15 @@ def header_lines(
             )
         )
     return shown
+
+
+def dropped_text(dropped: Mapping[str, int]) -> str:
+    """What was left out of a corpus, by reason, the commonest first; "" where nothing was."""
+    return ", ".join(
+        f"{number} {_DROPPED.get(reason, reason.replace('_', ' '))}"
+        for reason, number in sorted(dropped.items(), key=lambda item: (-item[1], item[0]))
+        if number
+    )
 
 
 def summary_lines(summary: Summary, *, counters: Counters | None = None, width: int = 100) -> list[str]:

@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pytest_funcmem.cli import main
+
 
 def usage_error(result: pytest.RunResult, *messages: str) -> None:
     assert result.ret == 4, result.stdout.str()
@@ -285,3 +287,38 @@ def test_prompts_that_cannot_be_written(scene) -> None:
     )
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*cannot be written*", "*remedy:*"])
+
+
+def test_prompts_name_what_was_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    body = "\n".join(f"    x = x * {number} + 1" for number in range(12))
+    Path("a.py").write_text(f"def long(x):\n{body}\n    return x\n\n\ndef short(x):\n    return x\n")
+    assert main(["prompts", "a.py", "-o", "out.jsonl"]) == 0
+    assert capsys.readouterr().err == "1 prompt written; left out: 1 too short\n"
+    assert main(["prompts", "a.py", "-o", "none.jsonl", "--min-lines", "40"]) == 4
+    assert "functions of 40 to 50 body lines; left out: 2 too short" in capsys.readouterr().err
+    assert not Path("none.jsonl").exists()
+
+
+def test_the_command_refuses_as_pytest_does(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["compare", "a.jsonl"])
+    assert stopped.value.code == 4
+    assert "arguments are required: B" in capsys.readouterr().err
+
+
+def test_an_audit_file_is_sent_to_pytest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "release.funcmem.toml"
+    path.write_text("source = ['a.py']\n")
+    assert main(["harness", "export", str(tmp_path / "out"), str(path)]) == 4
+    assert f"pytest {path}" in capsys.readouterr().err
+
+
+def test_a_setting_nearly_right_is_guessed(scene) -> None:
+    path = scene.pytester.path / "near.funcmem.toml"
+    path.write_text("source = ['sources']\nmin_line = 3\n")
+    result = scene.pytester.runpytest(str(path))
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*'min_line' is no setting.*", "*Write 'min_lines'[?]*"])

@@ -79,7 +79,7 @@ def test_baseline_from_writing_to_expiry(scene, audit) -> None:
     assert (expired.ret, outcomes(expired)) == (1, {"failed": 1, "passed": 1, "xfailed": 1})
     expired.stdout.fnmatch_lines(
         [
-            "no more accepted by r.meier until 2020-01-01: a public formula",
+            "expired: was accepted by r.meier until 2020-01-01: a public formula",
             "XFAIL tariffs.py::delay_class*accepted by r.meier until*",
         ]
     )

@@ -42,6 +42,16 @@ def test_a_verdict_is_rerun_from_nothing_but_a_directory_and_an_edit_comes_back(
     assert edited.ret == 0, edited.outlines
     edited.stdout.fnmatch_lines(["*proved again, as edited, 11 states", "*other.txt: SIM_func 0.* *="])
 
+    # A state that cannot be run is not lost in silence.
+    whole = path.read_text(encoding="utf-8")
+    states.append({**states[0], "arguments": ["20.5 +", "'island'"], "keywords": [], "answers": []})
+    path.write_text(json.dumps(content), encoding="utf-8")
+    broken = scene.pytester.run(FUNCMEM, "harness", "run", str(fee), "--sandbox=namespace")
+    broken.stdout.fnmatch_lines(
+        ["*as edited, 11 states", "  left out 1 of the states*(number 12 of the file)*"]
+    )
+    path.write_text(whole, encoding="utf-8")
+
     imported = scene.pytester.run(
         FUNCMEM, "harness", "import", str(fee), "--store=kept", "--sandbox=namespace"
     )

@@ -23,7 +23,7 @@ from pytest_funcmem.reporting.files import write_whole
 from pytest_funcmem.reporting.html.details import details, index_row
 from pytest_funcmem.reporting.html.overview import overview
 from pytest_funcmem.reporting.plain_text import visible
-from pytest_funcmem.reporting.run_facts import standings
+from pytest_funcmem.reporting.run_facts import headline, standings
 from pytest_funcmem.verdict.rates import summarise
 
 __all__ = ["HtmlReporter"]
@@ -77,7 +77,7 @@ class HtmlReporter:
         }
         leaks = summary.rates.leaks
         slots = {
-            "TITLE": escape(f"funcmem: {leaks.numerator} leaks in {summary.functions} functions"),
+            "TITLE": escape(headline(manifest, leaks=leaks.numerator, results=summary.functions)),
             "POLICY": _policy(style, script),
             "STYLE": style,
             "SCRIPT": script,

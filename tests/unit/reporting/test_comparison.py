@@ -70,7 +70,12 @@ def test_a_report_of_several_models_is_refused() -> None:
 
 
 def write(path: Path, verdicts: dict[str, str]) -> str:
-    lines = [{"kind": "manifest", "format_version": 1}, *report(verdicts).functions, {"kind": "summary"}]
+    settings = {"model": [f"replay:{path.name}"]}
+    lines = [
+        {"kind": "manifest", "format_version": 1, "settings": settings},
+        *report(verdicts).functions,
+        {"kind": "summary"},
+    ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return str(path)
 
@@ -79,6 +84,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     paths = [write(tmp_path / "a.jsonl", BEFORE), write(tmp_path / "b.jsonl", AFTER)]
     assert main(["compare", *paths]) == 0
     shown = capsys.readouterr().out
+    assert shown.startswith(f"first   replay:a.jsonl  ({paths[0]}"[:60])
+    assert "second  replay:b.jsonl  (" in shown
     assert "new leaks: 3" in shown
     assert "  b  verbatim -> clean" in shown
     assert TEST in shown

@@ -12,6 +12,7 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord
 from pytest_funcmem.core.registry import load
 from pytest_funcmem.reporting.markdown_report import MarkdownReporter
+from pytest_funcmem.reporting.run_facts import headline
 
 MANIFEST: dict[str, Any] = {"settings": {"model": "hf:t", "reference": "hf:r"}, "selected": 4, "reported": 3}
 
@@ -91,3 +92,9 @@ def test_a_job_summary_stays_small(functional_record: AuditRecord, tmp_path: Pat
     text = render([functional_record] * 3000, tmp_path, ["x" * 400] * 3000)
     assert "and 2900 more leaks." in text
     assert len(text) < 100_000
+
+
+def test_results_of_several_models_are_not_called_functions() -> None:
+    settings = {"settings": {"model": ["replay:a", "replay:b"]}}
+    assert headline(settings, leaks=1, results=6) == "funcmem: 1 leak in 6 results of 2 models"
+    assert headline({}, leaks=2, results=1) == "funcmem: 2 leaks in 1 function"
