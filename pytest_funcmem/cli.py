@@ -99,9 +99,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="funcmem", description="Audit code language models for functional memorization."
-    )
+    parser = _Parser(prog="funcmem", description="Audit code language models for functional memorization.")
     parser.add_argument("--version", action="version", version=f"pytest-funcmem {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     audit = commands.add_parser(

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.errors import SourceError
@@ -28,7 +28,7 @@ DIFFERS_EXIT = 1
 NOT_PROVED_EXIT = 6
 
 
-def add_harness_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_harness_command(commands: argparse._SubParsersAction[Any]) -> None:
     """Add ``harness`` to the commands of ``funcmem``."""
     parser = commands.add_parser(
         "harness",

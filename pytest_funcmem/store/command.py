@@ -7,6 +7,7 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.store.upkeep import collect, contents, damaged
@@ -16,7 +17,7 @@ __all__ = ["add_store_command", "run_store_command"]
 _DAY_S = 86_400.0
 
 
-def add_store_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_store_command(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the parser's commands."""
     parser = commands.add_parser(
         "store",

@@ -89,7 +89,9 @@ def test_baseline_from_writing_to_expiry(scene, audit) -> None:
     scene.target.write_text(scene.reference.read_text(encoding="utf-8"), encoding="utf-8")
     gone = audit(option)
     assert (gone.ret, outcomes(gone)) == (0, {"passed": 3})
-    gone.stdout.fnmatch_lines(["baseline*2 in the baseline, and leak no more", "*tariffs.py::delay_class"])
+    gone.stdout.fnmatch_lines(
+        ["baseline*2 vanished: in the baseline, without a leak now", "*tariffs.py::delay_class"]
+    )
     narrowed = audit(option, "--funcmem-update-baseline", "-k", "delay_class")
     assert narrowed.ret == 0
     (kept,) = entries(file)
