@@ -195,5 +195,6 @@ def test_an_error_of_all_items_is_told_once(scene) -> None:
     result = scene.run("--funcmem-model=openai:http://127.0.0.1:9/v1#m", "--funcmem-server-timeout=1")
     assert result.ret == 1
     assert outcomes(result) == {"errors": 3}
-    assert result.stdout.str().count("remedy:") == 1
+    # Where CI is set, pytest repeats whole messages in its short summary.
+    assert result.stdout.str().partition("short test summary info")[0].count("remedy:") == 1
     result.stdout.fnmatch_lines(["*(the same as in tariffs.py::parcel_fee)*"])
