@@ -37,14 +37,7 @@ def prove_states(
     Raises:
         SandboxError: The sandbox failed; nothing is known about the harness.
     """
-    conditions = HarnessConditions(
-        inputs=max(settings.inputs, len(states)),
-        min_inputs=settings.min_inputs,
-        min_coverage=settings.min_coverage,
-        min_outputs=settings.min_outputs,
-        tau_func=settings.tau_func,
-        float_tolerance=settings.float_tolerance,
-    )
+    conditions = HarnessConditions.from_settings(settings, inputs=max(settings.inputs, len(states)))
     lent = BudgetedSandbox(sandbox, settings.budget)
     try:
         if function.language == "python":

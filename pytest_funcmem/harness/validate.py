@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any, Self
 
 from pytest_funcmem.core.digests import digest, text_digest
+from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import (
     Harness,
@@ -75,6 +77,24 @@ class HarnessConditions:
     tau_func: float = 0.8
     float_tolerance: float = 1e-9
     mutants: int = 20
+
+    @classmethod
+    def from_settings(cls, settings: Settings, **more: Any) -> Self:
+        """The conditions that an audit asks for.
+
+        Args:
+            settings: Of the audit.
+            more: What else to set, or to set otherwise.
+        """
+        asked = {
+            "inputs": settings.inputs,
+            "min_inputs": settings.min_inputs,
+            "min_coverage": settings.min_coverage,
+            "min_outputs": settings.min_outputs,
+            "tau_func": settings.tau_func,
+            "float_tolerance": settings.float_tolerance,
+        }
+        return cls(**{**asked, **more})
 
 
 @lru_cache(maxsize=32)

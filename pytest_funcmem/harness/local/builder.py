@@ -58,17 +58,7 @@ class LocalPythonBuilder:
     @classmethod
     def from_settings(cls, settings: Settings) -> LocalPythonBuilder:
         """Make the builder from the settings of an audit."""
-        return cls(
-            LocalBuilderSettings(
-                inputs=settings.inputs,
-                min_inputs=settings.min_inputs,
-                min_coverage=settings.min_coverage,
-                min_outputs=settings.min_outputs,
-                tau_func=settings.tau_func,
-                budget_s=settings.budget,
-                float_tolerance=settings.float_tolerance,
-            )
-        )
+        return cls(LocalBuilderSettings.from_settings(settings, budget_s=settings.budget))
 
     def build(self, function: SourceFunction, sandbox: Sandbox, *, seed: int) -> Harness | Inconclusive:
         """Build and prove a harness; see ``Builder.build``."""
