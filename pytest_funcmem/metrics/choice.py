@@ -14,7 +14,7 @@ from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.protocols import Metric, Store
 from pytest_funcmem.core.registry import REGISTRY, load
 from pytest_funcmem.metrics.judging.asking import AskerSettings
-from pytest_funcmem.metrics.judging.prices import Price
+from pytest_funcmem.models.prices import Price
 
 __all__ = ["DEFAULT_METRICS", "MetricSettings", "open_metric", "open_metrics", "split_names"]
 

@@ -25,7 +25,7 @@ from pytest_funcmem.core.errors import SourceError, UsageError
 from pytest_funcmem.core.protocols import CodePair, Metric, Score, Store
 from pytest_funcmem.core.records import Language
 from pytest_funcmem.metrics.choice import DEFAULT_METRICS, MetricSettings, open_metrics, split_names
-from pytest_funcmem.metrics.judging.prices import parse_price, read_prices
+from pytest_funcmem.models.prices import parse_price, read_prices
 
 __all__ = ["add_score_command", "run_score_command"]
 

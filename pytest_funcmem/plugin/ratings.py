@@ -12,8 +12,8 @@ from pytest_funcmem.core.records import Severity
 from pytest_funcmem.corpora.reading import Corpus
 from pytest_funcmem.metrics.choice import MetricSettings, split_names
 from pytest_funcmem.metrics.judging.asking import AskerSettings
-from pytest_funcmem.metrics.judging.prices import read_prices
 from pytest_funcmem.metrics.severity.raters import JudgeRater, open_rater
+from pytest_funcmem.models.prices import read_prices
 from pytest_funcmem.plugin.progress import Progress
 from pytest_funcmem.store.directory_store import DirectoryStore
 

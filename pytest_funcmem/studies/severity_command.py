@@ -73,8 +73,8 @@ def run_severity_command(options: argparse.Namespace, open_store: Callable[[Path
     # What judges need is heavy, and the parser of every command imports this module.
     from pytest_funcmem.corpora.reading import read_sources
     from pytest_funcmem.metrics.judging.asking import AskerSettings
-    from pytest_funcmem.metrics.judging.prices import read_prices
     from pytest_funcmem.metrics.severity.raters import JudgeRater, open_rater
+    from pytest_funcmem.models.prices import read_prices
     from pytest_funcmem.studies.agreement import agreement
 
     specs: list[str] = options.by or ["local"]

@@ -18,8 +18,8 @@ from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.errors import EngineError, FuncmemError, ModelSpecError
 from pytest_funcmem.core.protocols import Store
 from pytest_funcmem.metrics.judging.engines import Answered, Question, Reply, in_parallel
-from pytest_funcmem.metrics.judging.prices import BATCH_SHARE, Price, price_of
 from pytest_funcmem.models.http_answers import RetryPolicy
+from pytest_funcmem.models.prices import BATCH_SHARE, Price, price_of
 
 __all__ = ["AnthropicEngine"]
 

@@ -15,7 +15,7 @@ from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.protocols import Store
 from pytest_funcmem.core.records import Json
-from pytest_funcmem.metrics.judging.prices import BATCH_SHARE, Price, Purse, price_of
+from pytest_funcmem.models.prices import BATCH_SHARE, Price, Purse, price_of
 
 if TYPE_CHECKING:
     # Engines load an HTTP client: not when the command line only lists what metrics there are.

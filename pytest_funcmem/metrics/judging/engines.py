@@ -17,8 +17,8 @@ from pytest_funcmem.core.errors import ModelSpecError
 from pytest_funcmem.core.protocols import Store
 from pytest_funcmem.core.registry import require
 from pytest_funcmem.metrics.json_http import JsonClient, RefusedRequestError
-from pytest_funcmem.metrics.judging.prices import Price, price_of
 from pytest_funcmem.models.http_answers import RetryPolicy
+from pytest_funcmem.models.prices import Price, price_of
 from pytest_funcmem.models.spec import parse_spec
 
 __all__ = ["Answered", "ChatEngine", "OpenAiChat", "Question", "Reply", "in_parallel", "open_engine"]

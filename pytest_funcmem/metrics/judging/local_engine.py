@@ -13,9 +13,9 @@ import torch
 
 from pytest_funcmem.core.errors import EngineError
 from pytest_funcmem.metrics.judging.engines import Answered, Question, Reply
-from pytest_funcmem.metrics.judging.prices import Price
 from pytest_funcmem.models.checkpoint import find_checkpoint
 from pytest_funcmem.models.loading import load_checkpoint, pick_device, quiet
+from pytest_funcmem.models.prices import Price
 from pytest_funcmem.models.spec import ModelSpec
 
 __all__ = ["LocalEngine"]

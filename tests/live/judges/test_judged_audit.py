@@ -19,8 +19,8 @@ from pytest_funcmem.core.records import (
     Verdict,
 )
 from pytest_funcmem.metrics.choice import MetricSettings
-from pytest_funcmem.metrics.judging.prices import Price
 from pytest_funcmem.metrics.text import text_similarity
+from pytest_funcmem.models.prices import Price
 from pytest_funcmem.reporting.json_report import function_line, summary_line
 from pytest_funcmem.reporting.summary import summary_lines
 from pytest_funcmem.store.memory_store import MemoryStore

@@ -16,8 +16,8 @@ from pytest_funcmem.metrics.judging.anthropic_engine import AnthropicEngine
 from pytest_funcmem.metrics.judging.asking import AskerSettings
 from pytest_funcmem.metrics.judging.engines import OpenAiChat
 from pytest_funcmem.metrics.judging.judge import Judge
-from pytest_funcmem.metrics.judging.prices import Price
 from pytest_funcmem.models.http_answers import RetryPolicy
+from pytest_funcmem.models.prices import Price
 from pytest_funcmem.store import MemoryStore
 
 GOOD = '{"equivalence_score": 0.75, "reasoning": "same table"}'

@@ -10,8 +10,8 @@ from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.core.registry import load
 from pytest_funcmem.metrics.judging.asking import AskerSettings
-from pytest_funcmem.metrics.judging.prices import Price
 from pytest_funcmem.metrics.severity.raters import JudgeRater, open_rater
+from pytest_funcmem.models.prices import Price
 from pytest_funcmem.store.memory_store import MemoryStore
 
 SOURCE = "def f(a):\n    return a * 3\n\n\ndef g(a):\n    return a * 4\n"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.protocols import CodePair
 from pytest_funcmem.metrics.judging.answers import read_answer
-from pytest_funcmem.metrics.judging.prices import Price, Purse, parse_price, price_of, read_prices
 from pytest_funcmem.metrics.judging.prompts import PROMPTS
+from pytest_funcmem.models.prices import Price, Purse, parse_price, price_of, read_prices
 
 KEY = "equivalence_score"
 

@@ -1,4 +1,4 @@
-"""What judges cost, and a purse that is never overdrawn.
+"""What models of providers cost, and a purse that is never overdrawn.
 
 Prices are dollars for a million tokens. The table was written down in November 2026, partly from memory and
 not copied from a price list: hold it against what your provider bills before you trust a cap to it. A price
@@ -16,10 +16,24 @@ from pathlib import Path
 
 from pytest_funcmem.core.errors import UsageError
 
-__all__ = ["BATCH_SHARE", "PRICES", "Price", "Purse", "parse_price", "price_of", "read_prices"]
+__all__ = [
+    "BATCH_SHARE",
+    "CACHE_READ_SHARE",
+    "CACHE_WRITE_SHARE",
+    "PRICES",
+    "Price",
+    "Purse",
+    "parse_price",
+    "price_of",
+    "read_prices",
+]
 
 BATCH_SHARE = 0.5
 """What a request in a batch costs, as a share of one that is answered at once."""
+
+CACHE_READ_SHARE = 0.1
+CACHE_WRITE_SHARE = 1.25
+"""What a token read from the prompt cache, and one kept in it, costs, as a share of one that is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +43,12 @@ class Price:
     input: float
     output: float
 
-    def of(self, input_tokens: int, output_tokens: int) -> float:
-        """Dollars for so many tokens."""
-        return (input_tokens * self.input + output_tokens * self.output) / 1e6
+    def of(
+        self, input_tokens: int, output_tokens: int, *, cache_read: int = 0, cache_write: int = 0
+    ) -> float:
+        """Dollars for so many tokens; those read from the prompt cache or kept in it are counted apart."""
+        read = input_tokens + cache_read * CACHE_READ_SHARE + cache_write * CACHE_WRITE_SHARE
+        return (read * self.input + output_tokens * self.output) / 1e6
 
 
 PRICES: Mapping[str, Price] = {
