@@ -337,7 +337,7 @@ OPTIONS: tuple[Option, ...] = (
         low=0.1,
         high=86_400.0,
         metavar="SECONDS",
-        help="Seconds the local builder may spend on one function.",
+        help="Processor seconds the local builder may spend on a function; on the clock ten times as many.",
     ),
     Option(
         name="workers",

@@ -160,6 +160,8 @@ class Limits:
 
     Attributes:
         wall_s: Wall-clock seconds for the whole task.
+        cpu_s: Processor seconds of all processes of the task together, seen to several times a second; by
+            default as good as none. Unlike the wall clock, the load of the machine hardly changes them.
         memory_mib: Memory of all processes of the task, in MiB.
         processes: Processes and threads at one time.
         output_bytes: Bytes of records, and of standard output and error each, that are kept. A flood of
@@ -168,6 +170,7 @@ class Limits:
     """
 
     wall_s: float = 10.0
+    cpu_s: float = 1e6
     memory_mib: int = 512
     processes: int = 32
     output_bytes: int = 8 * 1024 * 1024
@@ -201,7 +204,7 @@ class SandboxTask:
 
 SandboxOutcome = Literal[
     "ended",  # the main process ended by itself; see exit_code
-    "timeout",  # the wall-clock limit passed
+    "timeout",  # the wall-clock limit passed, or that of the processor
     "memory",  # killed for memory
     "signal",  # the main process died by a signal; see signal
     "refused",  # a refused system call or a flood of records ended it
@@ -220,6 +223,8 @@ class SandboxResult:
         exit_code: Exit status if ``ended``.
         signal: Signal number if ``signal``.
         seconds: Wall-clock seconds in the sandbox.
+        cpu_s: Processor seconds of the task's processes, without those that their parents left behind; None
+            where the sandbox cannot tell.
     """
 
     outcome: SandboxOutcome
@@ -229,6 +234,7 @@ class SandboxResult:
     exit_code: int | None
     signal: int | None
     seconds: float
+    cpu_s: float | None = None
 
 
 class Sandbox(Protocol):

@@ -114,7 +114,7 @@ def execute(
         program: What to run.
         states: Input states, in order.
         coverage: Whether to record the executed lines of the function.
-        state_timeout_s: Wall-clock seconds for one state.
+        state_timeout_s: Seconds for one state: of the processor for compiled languages, else on the clock.
         limits: Limits of the whole task; by default wide enough for every state to run out of its time.
             Compiled languages set their own.
 

@@ -237,6 +237,9 @@ def _result(
     seconds = end.get("seconds")
     if not isinstance(seconds, float) or not math.isfinite(seconds) or seconds < 0:
         raise WorkerLostError("the worker named no time")
+    cpu_s = end.get("cpu_s")
+    if cpu_s is not None and not (isinstance(cpu_s, float) and math.isfinite(cpu_s) and cpu_s >= 0):
+        raise WorkerLostError("the worker named a processor time that is none")
     return SandboxResult(
         outcome=cast(SandboxOutcome, outcome),
         records=records,
@@ -245,6 +248,7 @@ def _result(
         exit_code=_number(end.get("exit_code"), outcome == "ended", 255),
         signal=_number(end.get("signal"), outcome == "signal", 64),
         seconds=seconds,
+        cpu_s=cpu_s,
     )
 
 

@@ -100,6 +100,21 @@ def hang(emit):
         time.sleep(1)
 
 
+def burn(emit, *, processes):
+    """Use the processor, in one child after the other and, in the end, without end."""
+    for _ in range(processes):
+        child = os.fork()
+        if child == 0:
+            while time.process_time() < 0.3:
+                pass
+            os._exit(0)
+        os.waitpid(child, 0)
+    emit(b'"burnt"')
+    if processes == 0:
+        while True:
+            pass
+
+
 def partial_record(emit):
     emit(b"whole")
     os.write(3, b"\0\0\0\x10half")

@@ -32,6 +32,23 @@ def test_program_receives_its_payload_and_emits_records_in_order(sandbox: WarmSa
     assert 0 < result.seconds < 10
 
 
+def test_processor_seconds_are_told_for_all_that_a_task_waited_for(sandbox: WarmSandbox) -> None:
+    result = probe(sandbox, "burn", processes=2)
+    assert result.cpu_s is not None
+    assert 0.6 <= result.cpu_s < 0.6 + 5.0
+    idle = probe(sandbox, "count", upto=1)
+    assert idle.cpu_s is not None
+    assert idle.cpu_s < 0.5
+
+
+def test_a_task_that_uses_too_much_of_the_processor_is_ended(sandbox: WarmSandbox) -> None:
+    result = probe(sandbox, "burn", processes=0, limits=Limits(wall_s=60.0, cpu_s=0.4, memory_mib=256))
+    assert (result.outcome, result.records) == ("timeout", (b'"burnt"',))
+    assert result.cpu_s is not None
+    assert 0.4 <= result.cpu_s < 20.0
+    assert_next_is_honest(sandbox)
+
+
 def test_large_payload_and_record_come_through(sandbox: WarmSandbox) -> None:
     value = "x" * 3_000_000
     assert answer(probe(sandbox, "echo", value=value)) == value

@@ -37,7 +37,7 @@ from pytest_funcmem.harness.validate import (
 __all__ = ["MUTANT_TIMEOUT_S", "Kills", "prove", "run_stand_ins"]
 
 MUTANT_TIMEOUT_S = 0.5
-"""Seconds that a mutant or a stub gets for one state; one that runs out of them is told apart."""
+"""Processor seconds that a mutant or a stub gets for one state; one that runs out of them is told apart."""
 
 _ORIGINAL_TIMEOUT_S = 1.6
 _PROBE_STATES = 3

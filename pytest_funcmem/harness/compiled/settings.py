@@ -16,14 +16,14 @@ class CompiledBuilderSettings(HarnessConditions):
     All bounds but ``budget_s`` count things, so that they cut the search at the same place on every machine.
 
     Attributes:
-        budget_s: Wall-clock seconds for one function. Running out gives ``Inconclusive("budget")`` and never
-            another harness.
+        budget_s: Processor seconds for one function, as ``BudgetedSandbox`` counts them. Running out
+            gives ``Inconclusive("budget")`` and never another harness.
         first_states: Input states of the first batch.
         round_states: Input states of each round that follows.
         rounds: Most rounds.
         patience: Rounds that may bring nothing new before the search ends.
         pool: Most valid states that the harness is chosen from.
-        state_timeout_s: Wall-clock seconds of a state while searching.
+        state_timeout_s: Processor seconds of a state while searching.
     """
 
     budget_s: float = 60.0

@@ -119,7 +119,8 @@ class Toolkit(Protocol):
             programs: What to run: the original, or code in its place. At least one.
             states: For each program its input states, in order.
             coverage: Whether lines and features of each run are wanted.
-            state_timeout_s: Wall-clock seconds for one state.
+            state_timeout_s: Processor seconds of one state's process. On the clock a state may take
+                ``PATIENCE`` times as many, or ``IDLE_S`` without any use of the processor.
         """
         ...
 

@@ -16,8 +16,8 @@ class LocalBuilderSettings(HarnessConditions):
     All bounds but ``budget_s`` count things, so that they cut the search at the same place on every machine.
 
     Attributes:
-        budget_s: Wall-clock seconds for one function. Running out gives ``Inconclusive("budget")`` and never
-            another harness.
+        budget_s: Processor seconds for one function, as ``BudgetedSandbox`` counts them. Running out
+            gives ``Inconclusive("budget")`` and never another harness.
         first_states: Candidate states of each first batch, one for each way to make receiver and arguments.
         round_states: Candidate states of each guided round.
         rounds: Most guided rounds.

@@ -22,9 +22,13 @@ from . import candidate, cleanup, framing, linux, zygote
 _HOST_IN = 0
 _HOST_OUT = 1
 _NUMBER = struct.Struct(">i")
+_END = struct.Struct(">id")
 _CHUNK = 65_536
 _DEATH_GRACE_S = 10.0
 _MEMORY_PERIOD_S = 0.05
+_PROCESSOR_PERIOD_S = 0.1
+_PROCESSORS = os.cpu_count() or 1
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 _OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 
 
@@ -126,15 +130,15 @@ class Supervisor:
             spawn = json.dumps({"uid": uid, "limits": limits}).encode()
             socket.send_fds(self._control, [spawn], exchange.theirs)
             exchange.close_theirs()
-            victim = self._answer()
-            stopped, status = self._watch(exchange, start + limits["wall_s"], limits["memory_mib"])
+            (victim,) = self._answer(_NUMBER)
+            stopped, ended = self._watch(exchange, start, limits)
+            used = self._processor_seconds() if ended is None else 0.0
             if apart:
-                if status is None:
+                if ended is None:
                     _kill(victim)
             else:
                 cleanup.kill_everything_of(uid)
-            if status is None:
-                status = self._answer()
+            status, waited_for = self._answer(_END) if ended is None else ended
             seconds = time.monotonic() - start
             gone = apart or cleanup.wait_until_gone(uid)
             if exchange.drain() and stopped is None:
@@ -146,14 +150,19 @@ class Supervisor:
         end = describe_end(status, stopped=stopped, out_of_memory=oom_killed)
         end.update(
             seconds=seconds,
+            cpu_s=max(used, waited_for),
             leftovers=[str(path)[:200] for path in leftovers[:20]],
             oom_killed=oom_killed,
         )
         return end
 
-    def _watch(self, exchange: _Exchange, deadline: float, memory_mib: int) -> tuple[str | None, int | None]:
-        """Move bytes until the candidate ends or must be stopped: (why stopped, wait status)."""
+    def _watch(
+        self, exchange: _Exchange, start: float, limits: dict[str, Any]
+    ) -> tuple[str | None, tuple[int, float] | None]:
+        """Move bytes until the candidate ends or must be stopped: (why stopped, status and seconds)."""
+        deadline = start + limits["wall_s"]
         look = time.monotonic() + _MEMORY_PERIOD_S if self._config["watch_memory"] else deadline
+        count = start + limits["cpu_s"] / _PROCESSORS  # before this, the processors' time cannot be used up
         control = self._control.fileno()
         poll = exchange.poll
         poll.register(control, select.POLLIN)
@@ -164,12 +173,17 @@ class Supervisor:
                 if now >= deadline:
                     return "timeout", None
                 if now >= look:
-                    if self._memory_in_use() > memory_mib * 1024:
+                    if self._memory_in_use() > limits["memory_mib"] * 1024:
                         return "memory", None
                     look = time.monotonic() + _MEMORY_PERIOD_S
-                for fd, event in poll.poll((min(look, deadline) - now) * 1000 + 1):
+                if now >= count:
+                    left = limits["cpu_s"] - self._processor_seconds()
+                    if left <= 0:
+                        return "timeout", None
+                    count = time.monotonic() + max(_PROCESSOR_PERIOD_S, left / _PROCESSORS)
+                for fd, event in poll.poll((min(look, count, deadline) - now) * 1000 + 1):
                     if fd == control:
-                        return None, self._answer()
+                        return None, self._answer(_END)
                     if fd == _HOST_IN:
                         if event & (select.POLLHUP | select.POLLERR):
                             raise framing.ChannelClosedError
@@ -193,7 +207,21 @@ class Supervisor:
                 continue  # it has ended meanwhile
         return total
 
-    def _answer(self) -> int:
+    def _processor_seconds(self) -> float:
+        """Processor seconds of the candidate's living processes, and of those that they have waited for."""
+        ticks = 0
+        for entry in os.listdir("/proc"):
+            # The first process may be one that gathers what earlier candidates left behind.
+            if not entry.isdigit() or int(entry) in (1, os.getpid(), self._zygote):
+                continue
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))
+            except (OSError, ValueError):
+                continue  # it has ended meanwhile
+        return ticks / _TICKS_A_SECOND
+
+    def _answer(self, form: struct.Struct) -> Any:
         self._control.settimeout(_DEATH_GRACE_S)
         try:
             answer = self._control.recv(8192)
@@ -201,10 +229,9 @@ class Supervisor:
             raise WorkerBrokenError("the zygote does not answer") from None
         finally:
             self._control.settimeout(None)
-        if len(answer) != _NUMBER.size:
+        if len(answer) != form.size:
             raise WorkerBrokenError(answer.decode("utf-8", "replace") or "the zygote died")
-        number: int = _NUMBER.unpack(answer)[0]
-        return number
+        return form.unpack(answer)
 
 
 class _Exchange:

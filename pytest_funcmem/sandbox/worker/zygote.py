@@ -23,6 +23,7 @@ from typing import Any
 from . import candidate, linux
 
 _NUMBER = struct.Struct(">i")
+_END = struct.Struct(">id")
 
 
 def load_programs(sources: dict[str, str]) -> dict[str, ModuleType]:
@@ -40,7 +41,8 @@ def load_programs(sources: dict[str, str]) -> dict[str, ModuleType]:
 def serve(control: socket.socket, config: dict[str, Any], sources: dict[str, str]) -> None:
     """Fork a candidate for each message on the control socket; never returns.
 
-    For each message two answers are sent: the process to kill when time is up, then the wait status.
+    For each message two answers are sent: the process to kill when time is up, then the wait status with the
+    processor seconds of the candidate and of all that it waited for.
     """
     try:
         linux.prctl(linux.PR_SET_DUMPABLE, 0)
@@ -87,8 +89,8 @@ def _fork(
         os.close(fd)
     descriptors.clear()
     control.send(_NUMBER.pack(pid))
-    _pid, status = os.waitpid(pid, 0)
-    control.send(_NUMBER.pack(status))
+    _pid, status, usage = os.wait4(pid, 0)
+    control.send(_END.pack(status, usage.ru_utime + usage.ru_stime))
 
 
 def _fork_in_namespaces(
@@ -116,11 +118,11 @@ def _fork_in_namespaces(
     descriptors.clear()
     control.send(_NUMBER.pack(init))
     with os.fdopen(report_r, "rb", buffering=0) as report:
-        os.waitpid(init, 0)  # returns only when every process of the namespace is gone
-        status = report.read(_NUMBER.size) or b""
-    if len(status) != _NUMBER.size:
-        status = _NUMBER.pack(signal.SIGKILL)  # it was killed before it could tell
-    control.send(status)
+        _pid, _status, usage = os.wait4(init, 0)  # returns only when every process of the namespace is gone
+        told = report.read(_NUMBER.size) or b""
+    # Without a word it was killed before it could tell.
+    status = _NUMBER.unpack(told)[0] if len(told) == _NUMBER.size else signal.SIGKILL
+    control.send(_END.pack(status, usage.ru_utime + usage.ru_stime))
 
 
 def _be_init(

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from pytest_funcmem.core.errors import SandboxError
 from pytest_funcmem.core.protocols import Limits, Sandbox, SandboxTask
+from pytest_funcmem.harness.compiled.limits import task_limits
 
 __all__ = ["PROGRAM", "build_limits", "native_files"]
 
@@ -24,7 +25,7 @@ _made: WeakKeyDictionary[Sandbox, dict[str, str]] = WeakKeyDictionary()
 
 def build_limits() -> Limits:
     """What compiling may use."""
-    return Limits(wall_s=60.0, memory_mib=768, processes=32, files_mib=48, output_bytes=_RECORD_BYTES)
+    return task_limits(60.0, memory_mib=768, processes=32, files_mib=48, output_bytes=_RECORD_BYTES)
 
 
 @cache

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
 
-from pytest_funcmem.core.protocols import Limits, Sandbox, SandboxTask
+from pytest_funcmem.core.protocols import Sandbox, SandboxTask
 from pytest_funcmem.core.records import (
     Inconclusive,
     InputState,
@@ -28,6 +28,7 @@ from pytest_funcmem.harness.compiled.c.scaffold import HOLE, assembled
 from pytest_funcmem.harness.compiled.c.slicing import SourceFile
 from pytest_funcmem.harness.compiled.c.stubs import stub_codes
 from pytest_funcmem.harness.compiled.c.table import KEEP, SMALL, STARTS, Place, StubEntry, Table, member_flags
+from pytest_funcmem.harness.compiled.limits import task_limits
 from pytest_funcmem.harness.compiled.mutants import tree_mutants
 from pytest_funcmem.harness.compiled.toolkit import Prepared, StandIn
 from pytest_funcmem.harness.execution import Program
@@ -116,8 +117,8 @@ class CToolkit:
             "coverage": coverage,
             "timeout_ms": int(state_timeout_s * 1000),
         }
-        limits = Limits(
-            wall_s=10.0 + _COMPILE_S * len(programs) + count * (state_timeout_s + 0.6),
+        limits = task_limits(
+            10.0 + _COMPILE_S * len(programs) + count * (state_timeout_s + 0.6),
             memory_mib=768,
             processes=32,
             files_mib=64,

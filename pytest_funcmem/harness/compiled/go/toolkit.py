@@ -25,6 +25,7 @@ from pytest_funcmem.core.records import (
 )
 from pytest_funcmem.harness.compiled.go.renaming import renamed_code
 from pytest_funcmem.harness.compiled.go.stubs import make_stubs
+from pytest_funcmem.harness.compiled.limits import task_limits
 from pytest_funcmem.harness.compiled.mutants import tree_mutants
 from pytest_funcmem.harness.compiled.toolkit import Prepared, StandIn
 from pytest_funcmem.harness.execution_records import RECORD_BYTES, Execution, read_execution
@@ -82,7 +83,8 @@ class GoToolkit:
             "start": len(_plain(text[: function.signature_start]).encode("utf-8")),
             "end": len(_plain(text[: function.end]).encode("utf-8")),
         }
-        result = sandbox.run(_task(request, Limits(wall_s=_PREPARE_S, **_ROOM)))
+        limits = task_limits(_PREPARE_S, output_bytes=2 * _MOST_REPLY_BYTES, **_ROOM)
+        result = sandbox.run(_task(request, limits))
         reply = _reply(result)
         if reply is None:
             said = result.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
@@ -131,9 +133,9 @@ class GoToolkit:
             "keep": keep and built is None,
             "built": None if built is None else {"lines": built.lines, "probes": built.probes},
         }
-        wall_s = _COMPILE_S + _PROGRAM_S * len(programs) + count * (state_timeout_s + _STATE_S)
-        limits = Limits(
-            wall_s=min(wall_s, _MOST_TASK_S), output_bytes=2 * RECORD_BYTES + count * _STATE_BYTES, **_ROOM
+        cpu_s = _COMPILE_S + _PROGRAM_S * len(programs) + count * (state_timeout_s + _STATE_S)
+        limits = task_limits(
+            min(cpu_s, _MOST_TASK_S), output_bytes=2 * RECORD_BYTES + count * _STATE_BYTES, **_ROOM
         )
         files = {} if built is None else {"program": built.binary}
         result = sandbox.run(_task(request, limits, files))

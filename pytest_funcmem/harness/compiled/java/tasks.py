@@ -13,8 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_funcmem.core.protocols import Limits, SandboxResult, SandboxTask
+from pytest_funcmem.core.protocols import SandboxResult, SandboxTask
 from pytest_funcmem.core.records import Inconclusive, InconclusiveReason, InputState, Scaffold, SourceFunction
+from pytest_funcmem.harness.budget import PATIENCE
+from pytest_funcmem.harness.compiled.limits import task_limits
 from pytest_funcmem.harness.compiled.toolkit import Prepared
 from pytest_funcmem.harness.values import is_text
 
@@ -60,13 +62,13 @@ def prepare_task(function: SourceFunction) -> SandboxTask:
         "end": place(function.end),
         "name": function.qualname.rpartition(".")[2],
         "heap_mib": _HEAP_MIB,
-        "timeout_s": _PREPARE_S,
+        "timeout_s": PATIENCE * _PREPARE_S,
     }
     return SandboxTask(
         program=_PROGRAM,
         payload=json.dumps(payload).encode("ascii"),
-        limits=Limits(
-            wall_s=_PREPARE_S + 5.0,
+        limits=task_limits(
+            _PREPARE_S + 5.0,
             memory_mib=_MEMORY_MIB,
             processes=64,
             output_bytes=2 * _RECORD_BYTES,
@@ -150,8 +152,8 @@ def run_task(
     return SandboxTask(
         program=_PROGRAM,
         payload=json.dumps(payload).encode("ascii"),
-        limits=Limits(
-            wall_s=_COMPILE_S + len(programs) * 10.0 + count * (2.0 * state_timeout_s + 0.2),
+        limits=task_limits(
+            _COMPILE_S + len(programs) * 10.0 + count * (2.0 * state_timeout_s + 0.2),
             memory_mib=_MEMORY_MIB,
             processes=64,
             output_bytes=_RECORD_BYTES + count * _USUAL_RECORD_BYTES,

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pytest_funcmem.core.protocols import Limits, Sandbox, SandboxResult, SandboxTask
+from pytest_funcmem.core.protocols import Sandbox, SandboxResult, SandboxTask
 from pytest_funcmem.core.records import (
     Inconclusive,
     InconclusiveReason,
@@ -19,6 +19,7 @@ from pytest_funcmem.core.records import (
     Scaffold,
     SourceFunction,
 )
+from pytest_funcmem.harness.compiled.limits import task_limits
 from pytest_funcmem.harness.compiled.mutants import tree_mutants
 from pytest_funcmem.harness.compiled.rust.flatten import Names, flattened, without_attributes
 from pytest_funcmem.harness.compiled.rust.items import RustFile, features_of
@@ -159,8 +160,8 @@ class RustToolkit:
             "check_only": check_only,
             "messages": check_only,
         }
-        limits = Limits(
-            wall_s=_COMPILE_S + len(programs) + count * (state_timeout_s + 0.1),
+        limits = task_limits(
+            _COMPILE_S + len(programs) + count * (state_timeout_s + 0.1),
             memory_mib=1024,
             processes=64,
             files_mib=64,

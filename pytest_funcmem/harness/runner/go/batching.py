@@ -12,11 +12,11 @@ import contextlib
 import os
 import select
 import signal
-import time
 from collections.abc import Iterator
 from typing import Any
 
 from .running import clear, environment_of, how_it_ended, record_body, start, wait, written
+from .watching import Watch
 
 FEWEST = 50
 """States from which on a batch is worth it, and more than any proof runs."""
@@ -59,9 +59,9 @@ def _one_process(
     reader = _Reader(pipes, task["record_bytes"])
     told = 0
     timeout_s = task["state_timeout_s"]
-    deadline = time.monotonic() + timeout_s + _HEADROOM_S
+    watch = Watch(child, timeout_s + _HEADROOM_S)
     while told < len(states):
-        record = reader.next_record(deadline)
+        record = reader.next_record(watch)
         if record is None:
             break
         body = record_body(record, run, task["probes"], None)
@@ -70,10 +70,10 @@ def _one_process(
             header.update(outcome="missing", detail="its record is damaged")
         yield header, body or b""
         told += 1
-        deadline = time.monotonic() + timeout_s
+        watch.begin(timeout_s)
     # Standard error of a process that failed lies in the file that it was sent to.
     reader.close()
-    ended, _ = wait(child, deadline if reader.ended else 0.0)
+    ended, _ = wait(child, watch if reader.ended else None)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     if told < len(states) and (told == 0 or not reader.ended or ended is None or _failed(ended)):
@@ -129,8 +129,8 @@ class _Reader:
         for pipe in pipes:
             self.poll.register(pipe, select.POLLIN | select.POLLHUP)
 
-    def next_record(self, deadline: float) -> bytes | None:
-        """The next record; None where there is none before the deadline, or at all."""
+    def next_record(self, watch: Watch) -> bytes | None:
+        """The next record; None where there is none in time, or at all."""
         while True:
             place = self.parts.find(b"\n")
             if place >= 0:
@@ -143,7 +143,7 @@ class _Reader:
             if not self.open:
                 self.ended = True
                 return None
-            left = deadline - time.monotonic()
+            left = watch.left()
             if left <= 0:
                 return None
             for pipe, _ in self.poll.poll(max(1.0, left * 1000)):

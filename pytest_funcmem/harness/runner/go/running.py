@@ -13,6 +13,8 @@ import signal
 import time
 from typing import Any
 
+from .watching import Watch
+
 _STREAM_BYTES = 1 << 20
 _FILE_BYTES = 256 * 1024
 _FILES = 200
@@ -78,9 +80,9 @@ def run_state(
     clear(run, temporary)
     argument = f"{variant} {run} {written(state)}"
     child, pipes = start(program, argument, environment_of(run, temporary))
-    deadline = time.monotonic() + task["state_timeout_s"]
-    contents, refused = _listen(pipes, deadline, task["record_bytes"])
-    ended, usage = wait(child, deadline if contents is not None else 0.0)
+    watch = Watch(child, task["state_timeout_s"])
+    contents, refused = _listen(pipes, watch, task["record_bytes"])
+    ended, usage = wait(child, watch if contents is not None else None)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     spent = usage.ru_utime + usage.ru_stime
@@ -120,7 +122,7 @@ def how_it_ended(stderr: bytes, status: int) -> dict[str, Any]:
     }
 
 
-def _listen(pipes: list[int], deadline: float, record_bytes: int) -> tuple[list[bytes] | None, bool]:
+def _listen(pipes: list[int], watch: Watch, record_bytes: int) -> tuple[list[bytes] | None, bool]:
     """What came through the pipes until all were closed (None: time ran out), and whether too much did."""
     parts: dict[int, list[bytes]] = {pipe: [] for pipe in pipes}
     sizes = dict.fromkeys(pipes, 0)
@@ -131,7 +133,7 @@ def _listen(pipes: list[int], deadline: float, record_bytes: int) -> tuple[list[
     waiting = set(pipes)
     refused = False
     while waiting and not refused:
-        left = deadline - time.monotonic()
+        left = watch.left()
         if left <= 0:
             break
         for pipe, _ in poll.poll(max(1.0, left * 1000)):
@@ -148,13 +150,13 @@ def _listen(pipes: list[int], deadline: float, record_bytes: int) -> tuple[list[
     return (None if waiting and not refused else [b"".join(parts[pipe]) for pipe in pipes]), refused
 
 
-def wait(child: int, deadline: float) -> tuple[int | None, Any]:
-    """Exit status of a child and what it used; it is ended where it does not end in time."""
+def wait(child: int, watch: Watch | None) -> tuple[int | None, Any]:
+    """Exit status of a child and what it used; it is ended where it does not end in time, or has none."""
     while True:
         done, status, usage = os.wait4(child, os.WNOHANG)
         if done:
             return status, usage
-        if time.monotonic() >= deadline:
+        if watch is None or watch.left() <= 0:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(child, signal.SIGKILL)
             return None, os.wait4(child, 0)[2]

@@ -42,9 +42,9 @@ _MOST_RECORD_BYTES = 8 << 20
 _SPENT = 75
 """Exit status of a machine that left a state behind that it could not stop."""
 _MOST_MACHINES = 40
-_COMPILE_S = 90.0
-_GRACE_S = 5.0
-_PATIENCE = 9
+_COMPILE_S = 900.0
+_GRACE_S = 20.0
+_PATIENCE = 12
 """The machine itself cuts states by processor time; this is for one that no longer can."""
 
 

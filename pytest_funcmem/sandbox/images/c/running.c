@@ -398,11 +398,41 @@ static void run_state(uint64_t seed, const uint32_t *choices, int count, const c
 
 /* -------------------------------------------------------------------------------------- in the parent */
 
-static double clock_now(void)
+#define PATIENCE 10   /* times as long on the clock as of the processor: waiting costs no processor */
+#define IDLE 2.0      /* seconds after which a process that has used no processor meanwhile waits for ever */
+#define PARTING 10.0  /* seconds to end in, for one that has said all: a busy machine takes its time */
+
+/* Seconds on a clock; -1 where there is none. */
+static double clock_of(clockid_t which)
 {
     struct timespec now;
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    if (syscall(SYS_clock_gettime, which, &now) != 0)
+        return -1;
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static double clock_now(void) { return clock_of(CLOCK_MONOTONIC); }
+
+/* How long a process may still go on: by what it used of the processor, which a busy machine hardly changes. */
+struct watch { clockid_t processor; double limit, start, used, moved; };
+
+static struct watch watch(pid_t process, double limit)
+{
+    double now = clock_now();
+    struct watch one = {(clockid_t)((~(unsigned)process << 3) | 2), limit, now, 0, now};
+    return one;
+}
+
+/* Seconds after which it is worth looking again; none where its time is up. */
+static double left(struct watch *one)
+{
+    double now = clock_now(), used = clock_of(one->processor), soonest = one->limit - used;
+    if (used < 0)
+        return one->start + one->limit - now;
+    if (used > one->used) { one->used = used; one->moved = now; }
+    if (one->moved + IDLE - now < soonest) soonest = one->moved + IDLE - now;
+    if (one->start + PATIENCE * one->limit - now < soonest) soonest = one->start + PATIENCE * one->limit - now;
+    return soonest;
 }
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *at)
@@ -425,16 +455,14 @@ static void one_state(int index, uint64_t seed, const uint32_t *choices, int cou
         run_state(seed, choices, count, directory);
     }
     close(ends[1]);
-    double deadline = clock_now() + timeout;
+    struct watch its = watch(child, timeout);
     int late = 0, flood = 0;
     for (;;) {
-        double left = deadline - clock_now();
+        double wait_s = left(&its);
         struct pollfd wait_for = {ends[0], POLLIN, 0};
-        if (left <= 0 || poll(&wait_for, 1, (int)(left * 1000) + 1) == 0) {
-            if (deadline > clock_now()) continue;
-            late = 1;
-            break;
-        }
+        if (wait_s <= 0) { late = 1; break; }
+        if (poll(&wait_for, 1, (int)(wait_s * 1000) + 1) == 0)
+            continue;
         if (length == sizeof body) { flood = 1; break; }
         ssize_t got = read(ends[0], body + length, sizeof body - length);
         if (got <= 0) break;
@@ -448,7 +476,7 @@ static void one_state(int index, uint64_t seed, const uint32_t *choices, int cou
         syscall(SYS_kill, child, SIGKILL);
     }
     /* It has closed its result, or is killed; should it live on all the same, it is given a moment. */
-    for (double until = clock_now() + 0.5; wait4(child, &status, WNOHANG, &usage) == 0;) {
+    for (double until = clock_now() + PARTING; wait4(child, &status, WNOHANG, &usage) == 0;) {
         if (clock_now() > until) { syscall(SYS_kill, child, SIGKILL); until += 1e9; }
         struct timespec moment = {0, 200000};
         syscall(SYS_nanosleep, &moment, NULL);

@@ -56,7 +56,6 @@ fn one_state(program: &Program, index: u64, seed: u64, limit_ms: i64, choices: V
     let directory = format!("state{}", index);
     std::fs::create_dir(&directory).expect("a directory");
     let mut ends = [0; 2];
-    let deadline = steady_ms() + limit_ms;
     let (child, complained) = unsafe {
         assert_eq!(pipe(ends.as_mut_ptr()), 0);
         let files = (nameless_file(), nameless_file());
@@ -69,7 +68,8 @@ fn one_state(program: &Program, index: u64, seed: u64, limit_ms: i64, choices: V
         close(files.0);
         (child, files.1)
     };
-    let (body, is_late) = read_body(ends[0], deadline);
+    let mut watch = Watch::new(child, limit_ms);
+    let (body, is_late) = read_body(ends[0], &mut watch);
     let (mut status, mut usage) = (0, [0; 18]);
     unsafe {
         if is_late || !body.is_empty() {
@@ -77,7 +77,7 @@ fn one_state(program: &Program, index: u64, seed: u64, limit_ms: i64, choices: V
         }
         // Whoever closed the pipe without a record is about to end, or is stopped where its time is up.
         while body.is_empty() && !is_late && wait4(child, &mut status, 1, &mut usage) == 0 {
-            if steady_ms() >= deadline {
+            if watch.left() <= 0 {
                 kill(child, SIGKILL);
                 break;
             }
@@ -112,12 +112,12 @@ fn one_state(program: &Program, index: u64, seed: u64, limit_ms: i64, choices: V
     record
 }
 
-fn read_body(descriptor: i32, deadline: i64) -> (Vec<u8>, bool) {
+fn read_body(descriptor: i32, watch: &mut Watch) -> (Vec<u8>, bool) {
     let mut pipe = std::mem::ManuallyDrop::new(unsafe { std::fs::File::from_raw_fd(descriptor) });
     let mut body = Vec::new();
     let mut part = vec![0; 65536];
     while body.len() <= MOST_RECORD {
-        let left = deadline - steady_ms();
+        let left = watch.left();
         let mut entry = PollEntry { descriptor, events: POLL_IN, found: 0 };
         if left <= 0 {
             return (Vec::new(), true);

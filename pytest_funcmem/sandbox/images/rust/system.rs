@@ -85,11 +85,48 @@ const CLOCK_GETTIME: i64 = 113;
 #[cfg(target_arch = "aarch64")]
 const GETRANDOM: i64 = 278;
 
+fn clock_ms(which: i64) -> Option<i64> {
+    let mut time = Time { seconds: 0, nanoseconds: 0 };
+    let answer = unsafe { raw(CLOCK_GETTIME, which, &mut time as *mut Time as i64, 0, 0, 0, 0) };
+    (answer == 0).then(|| time.seconds * 1000 + time.nanoseconds / 1_000_000)
+}
+
 /// Milliseconds of the machine's own steady clock.
 pub fn steady_ms() -> i64 {
-    let mut time = Time { seconds: 0, nanoseconds: 0 };
-    unsafe { raw(CLOCK_GETTIME, 1, &mut time as *mut Time as i64, 0, 0, 0, 0) };
-    time.seconds * 1000 + time.nanoseconds / 1_000_000
+    clock_ms(1).expect("a clock")
+}
+
+/// Times as long on the clock as of the processor: waiting costs no processor.
+const PATIENCE: i64 = 10;
+/// Milliseconds after which a process that has used no processor meanwhile waits for ever.
+const IDLE_MS: i64 = 2000;
+
+/// How long a process may still go on: by what it used of the processor, which a busy machine hardly changes.
+pub struct Watch {
+    processor: i64,
+    limit: i64,
+    start: i64,
+    used: i64,
+    moved: i64,
+}
+
+impl Watch {
+    pub fn new(process: c_int, limit: i64) -> Watch {
+        let now = steady_ms();
+        Watch { processor: ((!process << 3) | 2) as i64, limit, start: now, used: 0, moved: now }
+    }
+
+    /// Milliseconds after which it is worth looking again; none where its time is up.
+    pub fn left(&mut self) -> i64 {
+        let now = steady_ms();
+        let Some(used) = clock_ms(self.processor) else {
+            return self.start + self.limit - now;
+        };
+        if used > self.used {
+            (self.used, self.moved) = (used, now);
+        }
+        (self.limit - used).min(self.moved + IDLE_MS - now).min(self.start + PATIENCE * self.limit - now)
+    }
 }
 
 unsafe fn result_of(result: i64) -> i64 {
