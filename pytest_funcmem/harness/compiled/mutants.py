@@ -91,18 +91,28 @@ _LEFT_ALONE = frozenset(
         *{"bitfield_clause", "import_declaration", "macro_invocation_name"},
     }
 )
+_BLOCKS = frozenset(
+    {
+        *{"block", "compound_statement", "case_statement", "constructor_body", "statement_list"},
+        *{"switch_block_statement_group", "expression_case", "default_case", "type_case"},
+    }
+)
+"""What statements stand in."""
+_ARMS = frozenset({"match_arm", "switch_rule"})
+"""What has an expression in the place of a statement."""
 _DECIMAL = re.compile(r"(\d+)([A-Za-z_][A-Za-z0-9_]*)?")
 _FLOAT = re.compile(r"(\d+\.\d*|\.\d+|\d+)([fFdDlL]|_?f32|_?f64)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Edit:
-    """One change: characters ``start`` to ``end`` become ``text``."""
+    """One change: characters ``start`` to ``end`` of a statement that begins at another become ``text``."""
 
     start: int
     end: int
     text: str
     sort: str
+    statement: int
 
 
 def tree_mutants(function: SourceFunction, *, limit: int) -> tuple[StandIn, ...]:
@@ -130,8 +140,19 @@ def tree_mutants(function: SourceFunction, *, limit: int) -> tuple[StandIn, ...]
 
 
 def _lines_of(text: str, function: SourceFunction, edit: _Edit) -> frozenset[int]:
-    begin = text.count("\n", function.signature_start, edit.start)
-    return frozenset(range(begin, begin + 1 + text.count("\n", edit.start, edit.end)))
+    """Lines from the statement's first to the change's last: coverage may know only those that begin one."""
+    begin = text.count("\n", function.signature_start, edit.statement)
+    return frozenset(range(begin, begin + 1 + text.count("\n", edit.statement, edit.end)))
+
+
+def _statement_start(tree: SyntaxTree, node: Node, begin: int) -> int:
+    """Where the statement around a node begins, or what stands in a block like one."""
+    while node.parent is not None and node.parent.type not in _BLOCKS:
+        is_value = node.parent.type in _ARMS and node.parent.child_by_field_name("value") == node
+        if is_value or tree.start(node.parent) < begin:
+            break
+        node = node.parent
+    return tree.start(node)
 
 
 def _edits(tree: SyntaxTree, begin: int, end: int) -> Iterator[_Edit]:
@@ -146,7 +167,13 @@ def _edits(tree: SyntaxTree, begin: int, end: int) -> Iterator[_Edit]:
             inside.append((start, stop))
             continue
         for text, sort, place in _variants(tree, node):
-            yield _Edit(start=tree.start(place), end=tree.end(place), text=text, sort=sort)
+            yield _Edit(
+                start=tree.start(place),
+                end=tree.end(place),
+                text=text,
+                sort=sort,
+                statement=_statement_start(tree, place, begin),
+            )
 
 
 def _variants(tree: SyntaxTree, node: Node) -> Iterator[tuple[str, str, Node]]:

@@ -123,3 +123,26 @@ def test_strings_grow_and_conditions_with_let_are_left_alone() -> None:
     codes = [code for _, code, _ in mutants_of("rust", text)]
     assert any('"xnone"' in code for code in codes)
     assert not any("!(let" in code for code in codes)
+
+
+def test_a_change_counts_from_the_first_line_of_its_statement() -> None:
+    text = (
+        "fn pick(a: usize, b: Kind) -> (usize, usize) {\n"
+        "    let c = a\n"
+        "        + 2;\n"
+        "    match b {\n"
+        "        Kind::One => (\n"
+        "            3,\n"
+        "            c,\n"
+        "        ),\n"
+        "        Kind::Two => (c, c),\n"
+        "    }\n"
+        "}\n"
+    )
+    lines = {
+        code.partition("a\n        ")[2].partition(";")[0]: lines
+        for _, code, lines in mutants_of("rust", text)
+    }
+    assert lines["- 2"] == lines["+ 3"] == {1, 2}
+    found = [lines for _, code, lines in mutants_of("rust", text) if "            4,\n" in code]
+    assert found == [{4, 5}]

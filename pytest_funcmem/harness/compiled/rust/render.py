@@ -21,6 +21,8 @@ __all__ = ["HOLE", "Rendered", "render"]
 HOLE = "/*funcmem: the function*/"
 """Where in the text of a scaffold the function's code goes."""
 
+_REST = "MadeRest"
+"""A variant that is never made: it uses the parameters that no other variant does."""
 _CONST_FUNCTION = re.compile(r"\bconst\s+(?=(?:unsafe\s+)?fn\b)")
 
 
@@ -236,13 +238,14 @@ def _type_text(plan: Plan, kind: StandInType) -> str:
     lines = []
     if kind.variants:
         variants = ", ".join(_variant_text(v, p) for v, p in kind.variants.items())
-        lines.append(f"{derived}pub enum {name} {{ {variants} }}")
-        made = [_variant_made(name, v, p) for v, p in kind.variants.items()]
+        lines.append(f"{derived}pub enum {name}{declared} {{ {variants} }}")
+        made = [_variant_made(name, v, p) for v, p in kind.variants.items() if v != _REST]
         arms = " ".join(f"{place} => {text}," for place, text in enumerate(made[:-1]))
         make = f"match source.below({len(made)}) {{ {arms} _ => {made[-1]} }}"
         patterns = ", ".join(_variant_dump(name, v, p) for v, p in kind.variants.items())
         dump = f"match self {{ {patterns} }}"
-        cloned = ""
+        copies = ", ".join(_variant_clone(name, v, p) for v, p in kind.variants.items())
+        cloned = f"match self {{ {copies} }}"
     elif kind.shape == "tuple":
         parts = ", ".join(f"pub {text}" for text in kind.fields.values())
         lines.append(f"{derived}pub struct {name}{declared}({parts});")
@@ -292,7 +295,7 @@ def _tied(kind: StandInType, parameters: str) -> StandInType:
                 )
                 break
         else:
-            variants["MadeRest"] = [f"std::marker::PhantomData<{parameters}>"]
+            variants[_REST] = [f"std::marker::PhantomData<{parameters}>"]
         return replace(kind, variants=variants)
     if kind.shape == "tuple":
         if len(kind.fields) == 1 and kind.parameters == 1:
@@ -327,6 +330,19 @@ def _variant_made(owner: str, name: str, payload: list[str] | dict[str, str] | N
     if isinstance(payload, dict):
         return f"{owner}::{name} {{ {', '.join(f'{_raw(f)}: {made}' for f in payload)} }}"
     return f"{owner}::{name}({', '.join(made for _ in payload)})"
+
+
+def _variant_clone(owner: str, name: str, payload: list[str] | dict[str, str] | None) -> str:
+    if payload is None:
+        return f"{owner}::{name} => {owner}::{name}"
+    names = [_raw(n) for n in payload] if isinstance(payload, dict) else []
+    bound = [f"f{i}" for i in range(len(payload))]
+    if names:
+        pattern = ", ".join(f"{n}: {b}" for n, b in zip(names, bound, strict=True))
+        copied = ", ".join(f"{n}: {b}.clone()" for n, b in zip(names, bound, strict=True))
+        return f"{owner}::{name} {{ {pattern} }} => {owner}::{name} {{ {copied} }}"
+    copied = ", ".join(f"{b}.clone()" for b in bound)
+    return f"{owner}::{name}({', '.join(bound)}) => {owner}::{name}({copied})"
 
 
 def _variant_dump(owner: str, name: str, payload: list[str] | dict[str, str] | None) -> str:

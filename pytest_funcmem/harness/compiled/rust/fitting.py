@@ -1,0 +1,274 @@
+"""Mends types that do not fit: what a compiler expected and found, and traits that something lacks.
+
+What a message says of types that stand in is used to find out what they are.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
+from pytest_funcmem.harness.compiled.rust.typetext import is_open, normal, settle, unify
+
+__all__ = ["mismatch", "operands", "undecided", "unfulfilled", "used_as"]
+
+_PAIR = re.compile(r"expected (?:[a-z ]+ )?`([^`]+)`,? found (?:[a-z ]+ )?`([^`]+)`")
+_PAIR_BARE = re.compile(r"expected `([^`]+)`,? found (integer|floating-point number)")
+_PAIR_BARE_LEFT = re.compile(r"expected (integer|floating-point number|bool|char),? found `([^`]+)`")
+_PAIR_NOTE = re.compile(r"expected [^`\n]*`([^`\n]+)`\s*\n\s*found [^`\n]*`([^`\n]+)`")
+_INFERRED = re.compile(r"declared on the (?:function|method|associated function) `(\w+)`")
+
+
+_OPERATORS = (
+    (r"cannot add `(?P<right>[^`]+)` to `(?P<left>[^`]+)`", "Add", "add"),
+    (r"cannot subtract `(?P<right>[^`]+)` from `(?P<left>[^`]+)`", "Sub", "sub"),
+    (r"cannot multiply `(?P<left>[^`]+)` by `(?P<right>[^`]+)`", "Mul", "mul"),
+    (r"cannot divide `(?P<left>[^`]+)` by `(?P<right>[^`]+)`", "Div", "div"),
+    (r"no implementation for `(?P<left>[^`]+?) & (?P<right>[^`]+)`", "BitAnd", "bitand"),
+    (r"no implementation for `(?P<left>[^`]+?) \| (?P<right>[^`]+)`", "BitOr", "bitor"),
+)
+"""How messages name operators that a type lacks, with the traits of those."""
+
+
+def mismatch(work: Work, message: Message) -> bool:
+    """Types that were expected and found: what is open about one of them is that of the other."""
+    texts = [str(span["label"]) for span in message["spans"]]
+    texts += [child["message"] for child in message["children"]]
+    changed = False
+    for text in [message["message"], *texts]:
+        for pattern in (_PAIR_NOTE, _PAIR, _PAIR_BARE, _PAIR_BARE_LEFT):
+            for left, right in pattern.findall(text):
+                changed = unify(work.plan, left, right) or changed
+    return changed
+
+
+def operands(work: Work, message: Message) -> bool:
+    """Operators on what stands in: it is of the other operand's type, or a number."""
+    labels = [label for span in message["spans"] for label in TICKS.findall(str(span["label"]))]
+    named = [*TICKS.findall(message["message"]), *labels]
+    open_names = [name for name in map(bare, named) if is_open(work.plan, name)]
+    if not open_names:
+        return operator(work, message)
+    code = message["code"]
+    if code == "E0600":
+        return settle(work.plan, open_names[0], "bool" if "`!`" in message["message"] else "i64")
+    for name in open_names:
+        for other in named:
+            text = normal(work.plan, bare(other))
+            is_operator = re.fullmatch(r"[-+*/%&|^<>=!.\[\]]+|\w+=", other)
+            is_type = text and not is_operator and re.fullmatch(r"[\w:<>&' ,\[\]();]+", text)
+            is_known = text and is_type and text != name and not is_open(work.plan, text)
+            if text and is_known and settle(work.plan, name, text, weak="{" in other):
+                return True
+    return settle(work.plan, open_names[0], "i64", weak=True)
+
+
+def operator(work: Work, message: Message) -> bool:
+    """An operator of a type that stands in and is no number."""
+    text = message["message"]
+    for pattern, trait, method in _OPERATORS:
+        match = re.search(pattern, text)
+        if match is None:
+            continue
+        left, right = match["left"], normal(work.plan, match["right"])
+        kind = work.plan.types.get(bare(left))
+        if kind is None or kind.alias is not None or kind.parameters or kind.lifetimes or right is None:
+            return False
+        receiver = f"&'l {kind.name}" if left.startswith("&") else kind.name
+        opening = "<'l>" if left.startswith("&") else ""
+        body = (
+            f'funcmem::answer("{kind.name}.{method}", '
+            "vec![funcmem::Dump::encoded(&self), funcmem::Dump::encoded(&other)])"
+        )
+        return implement(
+            work,
+            kind.name,
+            f"{trait}<{right}> for {receiver}",
+            f"impl{opening} std::ops::{trait}<{right}> for {receiver} {{ type Output = {kind.name}; "
+            f"fn {method}(self, other: {right}) -> {kind.name} {{ {body} }} }}",
+        )
+    return False
+
+
+def unfulfilled(work: Work, message: Message) -> bool:
+    """A trait that something lacks."""
+    text = message["message"]
+    names = TICKS.findall(text)
+    plan = work.plan
+    if "can't compare" in text or re.search(
+        r"cannot (?:add|subtract|multiply|divide|calculate)|no implementation for", text
+    ):
+        return operands(work, message)
+    resolved = re.search(r"type mismatch resolving `<.* as (\w+)(?:<.*>)?>::(\w+) == ([^`]+)`", text)
+    if resolved:
+        inner = plan.traits.get(resolved[1], {}).get(f"type {resolved[2]}", "")
+        return bool(inner) and unify(plan, inner, resolved[3])
+    if "couldn't convert the error" in text:
+        said = [text, *(span["label"] for span in message["spans"])]
+        said += [child["message"] for child in message["children"]]
+        found = [
+            source
+            for part in said
+            for source in re.findall(r"`(?:From<([^`]+)>)`? (?:is not implemented|for)", part)
+        ]
+        target = re.search(r"the error to `([^`]+)`", text)
+        return any(target and conversion(work, bare(target[1]), source) for source in found)
+    lacking = re.search(r"the trait bound `([^`]+): ([^`]+)` is not satisfied", text)
+    if lacking:
+        return bound(work, bare(lacking[1]), lacking[2], lacking[1])
+    if "is not an iterator" in text and names:
+        name = bare(names[0])
+        if is_open(plan, name):
+            return settle(plan, name, f"std::vec::IntoIter<{plan.fresh(name + '_item')}>")
+    if "`?` operator can only be applied" in text:
+        labels = [label for span in message["spans"] for label in TICKS.findall(str(span["label"]))]
+        for name in map(bare, [*names, *labels]):
+            if is_open(plan, name):
+                is_option = "-> Option" in plan.function.signature
+                inner = plan.fresh(name + "_value")
+                error = plan.fresh(name + "_error")
+                return settle(
+                    plan,
+                    name,
+                    f"Option<{inner}>" if is_option else f"std::result::Result<{inner}, {error}>",
+                )
+    if "cannot be indexed by" in text:
+        for name in map(bare, names):
+            kind = plan.types.get(name)
+            if kind is not None and kind.fields and set(kind.fields) <= {"start", "end"}:
+                kind.fields = {}
+                return settle(plan, name, "std::ops::Range<usize>")
+            if is_open(plan, name):
+                return settle(plan, name, "std::ops::Range<usize>" if "`str`" in text else "usize")
+    if "size for values" in text or "cannot be known" in text:
+        return False
+    match = re.search(r"`([^`]+)` doesn't implement", text)
+    if match and is_open(plan, bare(match[1])):
+        return False
+    return False
+
+
+def conversion(work: Work, target: str, source: str) -> bool:
+    """``?`` turns one error into another."""
+    plan = work.plan
+    text = normal(plan, source)
+    while text in plan.types and plan.types[text].alias is not None:
+        text = plan.types[text].alias
+    if text is None or text == target or text not in (source, normal(plan, source)):
+        # What it is became known by another message: the next round tells what is left.
+        return text == target
+    kind = plan.types.get(target)
+    if kind is None or kind.alias is not None:
+        if is_open(plan, source):
+            return settle(plan, source, target)
+        key = f"convert {target} {text}"
+        own = plan.names.own | set(plan.types)
+        if key in plan.traits or not {target, text} & own or not re.fullmatch(r"[\w:]+", target):
+            return False
+        plan.traits[key] = {
+            "impl": f"impl From<{text}> for {target} {{ fn from(value: {text}) -> Self "
+            f'{{ funcmem::answer("{target}::from", vec![funcmem::Dump::encoded(&value)]) }} }}'
+        }
+        return True
+    key = f"From<{text}>"
+    if key in kind.impls or kind.parameters:
+        return False
+    if is_open(plan, source):
+        return settle(plan, source, target)
+    kind.impls[key] = (
+        f"impl From<{text}> for {target} {{ fn from(value: {text}) -> Self "
+        f'{{ funcmem::answer("{target}::from", vec![funcmem::Dump::encoded(&value)]) }} }}'
+    )
+    return True
+
+
+def bound(work: Work, name: str, trait: str, whole: str) -> bool:
+    """A trait that a type lacks: what may be anything becomes a type that has it."""
+    plan = work.plan
+    short = re.split(r"[<(]", trait)[0].rpartition("::")[2]
+    argument = re.search(r"<(.*)>", trait)
+    inner = normal(plan, argument[1]) if argument else None
+    if is_open(plan, name):
+        guess = {
+            "AsRef": {"str": "String", "[u8]": "Vec<u8>", "Path": "std::path::PathBuf"}.get(
+                argument[1] if argument else "", ""
+            ),
+            "Into": inner or "",
+            "From": inner or "",
+            "Iterator": f"std::vec::IntoIter<{plan.fresh(name)}>",
+            "Read": "std::io::Cursor<Vec<u8>>",
+            "Write": "Vec<u8>",
+            "SliceIndex": "usize",
+            "Borrow": inner or "",
+            "Pattern": "char",
+            "FromStr": "i64",
+            "Error": "std::fmt::Error",
+            "Sum": "i64",
+        }.get(short, "")
+        if guess and settle(plan, name, guess):
+            return True
+    if short in ("Extend", "FromIterator", "Sum", "Product") and argument:
+        element = re.search(r"<(.*)>", whole)
+        left = element[1] if element and short in ("Extend", "FromIterator") else whole
+        if unify(plan, left, argument[1]) or unify(plan, left, bare(argument[1])):
+            return True
+    kind = plan.types.get(name)
+    if kind is not None and kind.alias is None and short == "Error":
+        return implement(work, kind.name, "Error", f"impl std::error::Error for {kind.name} {{}}")
+    if short == "From" and inner:
+        return conversion(work, name, inner)
+    if short in plan.traits and "head" in plan.traits[short] and "blanket" not in plan.traits[short]:
+        text = normal(plan, whole)
+        members = plan.traits[short]["head"]
+        if text and "fn " not in members and "type " not in members:
+            key = f"for {text}"
+            if key not in plan.traits[short]:
+                plan.traits[short][key] = f"impl {trait} for {text} {{}}"
+                return True
+    return False
+
+
+def implement(work: Work, name: str, what: str, text: str) -> bool:
+    """Give a type that stands in an implementation, once."""
+    kind = work.plan.types[name]
+    if what in kind.impls:
+        return False
+    kind.impls[what] = text
+    return True
+
+
+def undecided(work: Work, message: Message) -> bool:
+    """A result that no use decides gets a type of its own."""
+    texts = [message["message"], *(str(span["label"]) for span in message["spans"])]
+    texts += [child["message"] for child in message["children"]]
+    names = [name for text in texts for name in _INFERRED.findall(text)]
+    names += [word for span in message["spans"] for word in re.findall(r"\w+", span["text"])]
+    for name in names:
+        for table in work.tables():
+            function = table.get(name)
+            if function is not None and function.result is None:
+                function.result = work.plan.fresh(name)
+                return True
+    return False
+
+
+def used_as(work: Work, message: Message) -> bool:
+    """What is indexed, dereferenced, called or cast."""
+    plan = work.plan
+    labels = [label for span in message["spans"] for label in TICKS.findall(str(span["label"]))]
+    for whole in [*TICKS.findall(message["message"]), *labels]:
+        name = bare(whole)
+        if not is_open(plan, name):
+            continue
+        match message["code"]:
+            case "E0608":
+                return settle(plan, name, f"Vec<{plan.fresh(name + '_item')}>")
+            case "E0614":
+                return settle(plan, name, f"&'static {plan.fresh(name + '_value')}")
+            case "E0604" | "E0605" | "E0606" | "E0607":
+                return settle(plan, name, "i64", weak=True)
+            case "E0599":
+                return False
+            case "E0618":
+                return False
+    return False

@@ -1,0 +1,177 @@
+"""Mends what is not there: names, members, macros and associated types that a compiler misses."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_funcmem.harness.compiled.rust.known import LIKELY_TYPES
+from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
+from pytest_funcmem.harness.compiled.rust.standins import (
+    add_function,
+    add_macro,
+    add_method,
+    add_trait,
+    add_type,
+    own_function,
+)
+from pytest_funcmem.harness.compiled.rust.typetext import is_open, settle
+
+__all__ = ["associated_type", "member_missing", "name_missing", "not_a_value"]
+
+
+def name_missing(work: Work, message: Message) -> bool:
+    """``cannot find …``: a type, function, constant, macro or trait that is not there."""
+    text = message["message"]
+    owner = work.owner(message)
+    if owner.startswith(("use ", "extra ")):
+        return False
+    names = TICKS.findall(text)
+    if not names:
+        return False
+    name = names[0].rpartition("::")[2].removeprefix("r#")
+    if "macro" in text and "cannot find" in text:
+        return add_macro(work.plan, name, work.uses)
+    if message["code"] == "E0405" or "cannot find trait" in text or "expected trait" in text:
+        return add_trait(work.plan, name, work.uses)
+    if "in this scope" not in text and "undeclared type" not in text and "use of" not in text:
+        return member_missing(work, message)
+    if message["code"] in ("E0412", "E0422", "E0531", "E0433") or "cannot find type" in text:
+        if name[:1].islower() and message["code"] == "E0433":
+            return False
+        return add_type(work.plan, name, work.uses)
+    if message["code"] == "E0425":
+        if name == "self":
+            return False
+        return add_function(work.plan, name, work.uses)
+    return False
+
+
+def member_missing(work: Work, message: Message) -> bool:
+    """``no method named …``, ``no field …``, ``no associated item …``, ``no variant …``."""
+    text = message["message"]
+    names = TICKS.findall(text)
+    if "is not an iterator" in text and names and is_open(work.plan, bare(names[0])):
+        name = bare(names[0])
+        return settle(work.plan, name, f"std::vec::IntoIter<{work.plan.fresh(name + '_item')}>")
+    line = next((int(s["line_start"]) for s in message["spans"] if s["is_primary"]), 0)
+    if len(names) < 2:
+        return False
+    name, of = names[0], names[1]
+    of_name = re.sub(r"^&(?:'\w+ )?(?:mut )?|<.*", "", of).rpartition("::")[2]
+    kind = work.plan.types.get(of_name)
+    if "no method" in text or text.startswith("the method"):
+        likely = LIKELY_TYPES.get(name)
+        if likely is not None and of_name.startswith("Made_") and is_open(work.plan, of_name):
+            while "?" in likely:
+                likely = likely.replace("?", work.plan.fresh(of_name + "_part"), 1)
+            if settle(work.plan, of_name, likely):
+                return True
+        if take_member(work, of_name, name):
+            return True
+        text = next((span["text"] for span in message["spans"] if span["is_primary"]), "")
+        return add_method(work.plan, name, work.uses, line, text)
+    if "field" in text:
+        return field_missing(work, name, of_name) or (
+            "no field" in text and field_missing(work, of_name, name)
+        )
+    if kind is not None and kind.alias is None:
+        calls = (
+            work.uses.paths.get(of_name, {}).get(name) or work.uses.paths.get("Self", {}).get(name) or [None]
+        )
+        called = next((call for call in calls if call is not None), None)
+        if name[:1].isupper() and not name.isupper() and not kind.fields:
+            if name in kind.variants:
+                return False
+            kind.variants[name] = (
+                [work.plan.fresh(f"{of_name}_{name}") for _ in range(called.arity)] if called else None
+            )
+        elif called is not None:
+            if name in kind.functions:
+                return False
+            kind.functions[name] = own_function(name, called)
+        else:
+            if name in kind.constants:
+                return False
+            kind.constants[name] = "Self"
+        return True
+    if take_member(work, of_name, name):
+        return True
+    return function_of_any(work, name)
+
+
+def function_of_any(work: Work, name: str) -> bool:
+    """``Type::name(…)`` where the type is there and the function is that of a trait which is not."""
+    key = f"static {name}"
+    calls = [call for inner in work.uses.paths.values() for call in inner.get(name, ()) if call is not None]
+    if key in work.plan.traits or not calls:
+        return False
+    kinds = [f"A{i}" for i in range(calls[0].arity)]
+    listed = ", ".join(f"a{i}: A{i}" for i in range(calls[0].arity))
+    parts = ", ".join(f"funcmem::Dump::encoded(&a{i})" for i in range(calls[0].arity))
+    head = f"fn {name}<{', '.join([*kinds, 'R'])}>({listed}) -> R"
+    work.plan.traits[key] = {
+        "head": f"pub trait Made_static_{name} {{ {head}; }}",
+        "impl": f"impl<T: ?Sized> Made_static_{name} for T "
+        f'{{ {head} {{ funcmem::answer("{name}", vec![{parts}]) }} }}',
+    }
+    return True
+
+
+def take_member(work: Work, of_name: str, name: str) -> bool:
+    """Take a method of the file that was not reached by name before."""
+    for item in work.plan.file.items:
+        if item.kind != "impl" or item.name != of_name or f"item {item.index}" in work.plan.left_out:
+            continue
+        for place, member in enumerate(item.members):
+            key = f"item {item.index}.{place}"
+            if member.name == name and key not in work.plan.left_out:
+                if place in work.plan.taken.get(item.index, set()):
+                    continue
+                work.plan.taken.setdefault(item.index, set()).add(place)
+                return True
+    return False
+
+
+def field_missing(work: Work, name: str, of_name: str) -> bool:
+    """A field that a type which stands in needs."""
+    kind = work.plan.types.get(of_name)
+    if kind is None or name in kind.fields or (kind.alias is not None and not kind.is_weak):
+        return False
+    if not re.fullmatch(r"[A-Za-z_]\w*|\d+", name):
+        return False
+    kind.alias = None
+    if name.isdigit():
+        kind.shape = "tuple"
+        for place in range(int(name) + 1):
+            if str(place) not in kind.fields:
+                kind.fields[str(place)] = work.plan.fresh(f"{of_name}_{place}")
+        return True
+    kind.fields[name] = work.plan.fresh(f"{of_name}_{name}")
+    return True
+
+
+def not_a_value(work: Work, message: Message) -> bool:
+    """What was taken for a type is a constant."""
+    name = next(iter(TICKS.findall(message["message"])), "")
+    kind = work.plan.types.get(name)
+    if kind is None or kind.fields or kind.variants or kind.functions or name in work.plan.constants:
+        return False
+    del work.plan.types[name]
+    work.plan.constants[name] = work.plan.fresh(name)
+    return True
+
+
+def associated_type(work: Work, message: Message) -> bool:
+    """A type of a trait that stands in."""
+    match = re.search(r"associated type `(\w+)` not found", message["message"])
+    if match is None:
+        return False
+    plan = work.plan
+    changed = False
+    for name, parts in plan.traits.items():
+        if "blanket" in parts and f"type {match[1]};" not in parts["head"]:
+            parts["head"] = parts["head"].rstrip("} ") + f" type {match[1]}; }}"
+            inner = parts[f"type {match[1]}"] = plan.fresh(f"{name}_{match[1]}")
+            parts["blanket"] = parts["blanket"].rstrip("} ") + f" type {match[1]} = {inner}; }}"
+            changed = True
+    return changed
