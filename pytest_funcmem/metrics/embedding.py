@@ -10,7 +10,6 @@ rounded to six decimals, beyond which the number of threads would show. Cosines 
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,9 +20,9 @@ from pytest_funcmem.core.errors import EngineError, UsageError
 from pytest_funcmem.core.protocols import CodePair, Score, Store
 from pytest_funcmem.core.records import Language
 from pytest_funcmem.metrics.encoder_recipes import PRESETS, recipe_with
-from pytest_funcmem.metrics.json_http import JsonClient, RefusedRequestError
 from pytest_funcmem.metrics.notes import blank_note, join_notes
-from pytest_funcmem.models.http_answers import RetryPolicy
+from pytest_funcmem.models.http_answers import RetryPolicy, key_from
+from pytest_funcmem.models.json_http import JsonClient, RefusedRequestError
 from pytest_funcmem.models.spec import parse_spec
 
 if TYPE_CHECKING:
@@ -201,7 +200,7 @@ def _endpoint(
         store=store,
         client=JsonClient(
             base_url=spec.location,
-            key=os.environ.get("OPENAI_API_KEY", "").strip(),
+            key=key_from("OPENAI_API_KEY"),
             timeout_s=timeout_s,
             retry=retry,
         ),

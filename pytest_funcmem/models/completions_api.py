@@ -8,7 +8,6 @@ logged.
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from pytest_funcmem.models.http_answers import (
     Shown,
     body_chunks,
     error_message,
+    key_from,
     may_pass,
     retried,
     retry_after,
@@ -65,7 +65,7 @@ class CompletionsClient:
         self._model = model
         self._timeout_s = timeout_s
         self._retry = retry
-        self._key = os.environ.get("OPENAI_API_KEY", "").strip()
+        self._key = key_from("OPENAI_API_KEY")
         self._shown = Shown(self._key)
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         self._http = httpx.Client(
@@ -232,7 +232,7 @@ class CompletionsClient:
         message = self._shown(error_message(text))
         match status:
             case _ if may_pass(status):
-                return PassingError(f"status {status} ({message})", wait_s=retry_after(response))
+                return PassingError(f"status {status} ({message})", wait_s=retry_after(response.headers))
             case 401 | 403:
                 given = "that OPENAI_API_KEY holds is refused" if self._key else "is missing"
                 return ModelSpecError(

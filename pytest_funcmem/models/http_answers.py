@@ -8,22 +8,26 @@ from __future__ import annotations
 import email.utils
 import json
 import logging
+import math
+import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import httpx
 
-from pytest_funcmem.core.errors import EngineError
+from pytest_funcmem.core.errors import EngineError, ModelSpecError
 
 __all__ = [
+    "LARGEST_BODY",
     "PassingError",
     "RetryPolicy",
     "Shown",
     "body_chunks",
     "error_message",
+    "key_from",
     "may_pass",
     "retried",
     "retry_after",
@@ -33,7 +37,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_LARGEST_BODY = 64 * 1024 * 1024
+LARGEST_BODY = 64 * 1024 * 1024
+"""Most bytes of an answer; no answer of a model is longer."""
+
 _SHOWN = 300
 _PASSING = frozenset({408, 409, 425, 429})
 
@@ -66,7 +72,15 @@ class PassingError(Exception):
         self.wait_s = wait_s
 
 
-def retried(policy: RetryPolicy, ask: Callable[[], T], *, where: str, expected: str, kept: str) -> T:
+def retried(
+    policy: RetryPolicy,
+    ask: Callable[[], T],
+    *,
+    where: str,
+    expected: str,
+    kept: str,
+    pause: Callable[[float], None] = time.sleep,
+) -> T:
     """Ask, and again while what fails may pass.
 
     Args:
@@ -75,6 +89,7 @@ def retried(policy: RetryPolicy, ask: Callable[[], T], *, where: str, expected: 
         where: Address, for messages.
         expected: What would have been accepted.
         kept: What is not lost when the user starts again, to end a sentence.
+        pause: Waits so many seconds; what it raises ends the asking.
 
     Raises:
         EngineError: It went on failing.
@@ -95,8 +110,25 @@ def retried(policy: RetryPolicy, ask: Callable[[], T], *, where: str, expected: 
                 wait_s = failure.wait_s
             wait_s = min(wait_s, policy.longest_wait_s)
             logger.info("%s: %s; asking again in %.1f s", where, failure, wait_s)
-            time.sleep(wait_s)
+            pause(wait_s)
     raise AssertionError("a retry policy has at least one attempt")
+
+
+def key_from(variable: str) -> str:
+    """The key that an environment variable holds; "" for none.
+
+    Raises:
+        ModelSpecError: It cannot be sent: an HTTP library's own message about it would show it.
+    """
+    key = os.environ.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ModelSpecError(
+            f"The key in {variable} holds characters that no key has.",
+            where=variable,
+            expected="printable ASCII characters on one line",
+            remedy="Set the key again; it is not shown here.",
+        )
+    return key
 
 
 def may_pass(status: int) -> bool:
@@ -113,9 +145,9 @@ def body_chunks(response: httpx.Response, *, where: str) -> Iterator[bytes]:
     size = 0
     for chunk in response.iter_bytes():
         size += len(chunk)
-        if size > _LARGEST_BODY:
+        if size > LARGEST_BODY:
             raise EngineError(
-                f"The server's answer is larger than {_LARGEST_BODY >> 20} MiB.",
+                f"The server's answer is larger than {LARGEST_BODY >> 20} MiB.",
                 where=where,
                 remedy="Check that the address is that of a language model server.",
             )
@@ -158,15 +190,17 @@ def error_message(text: str) -> str:
     return str(error)
 
 
-def retry_after(response: httpx.Response) -> float | None:
-    """Seconds that the server asks to wait; None where it does not say."""
-    value = response.headers.get("retry-after", "").strip()
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait, by the headers of its answer; None where it does not say."""
+    value = headers.get("retry-after", "").strip()
     if not value:
         return None
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
     except ValueError:
         pass
+    else:
+        return None if math.isnan(seconds) else max(0.0, seconds)
     try:
         when = email.utils.parsedate_to_datetime(value)
     except ValueError:

@@ -1,31 +1,29 @@
 """Judges of Anthropic's Messages API, one by one or by its batch endpoint, through its own client.
 
 Knows the API and nothing of judges. The client reads the key from the environment and repeats what may pass;
-what it still raises is translated here.
+what it still raises is translated.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import anthropic
 
 from pytest_funcmem.core.digests import digest
-from pytest_funcmem.core.errors import EngineError, FuncmemError, ModelSpecError
+from pytest_funcmem.core.errors import EngineError
 from pytest_funcmem.core.protocols import Store
 from pytest_funcmem.metrics.judging.engines import Answered, Question, Reply, in_parallel
-from pytest_funcmem.models.http_answers import RetryPolicy
+from pytest_funcmem.models.anthropic_errors import AnthropicWords, open_client, unwarned
+from pytest_funcmem.models.http_answers import RetryPolicy, Shown
 from pytest_funcmem.models.prices import BATCH_SHARE, Price, price_of
 
 __all__ = ["AnthropicEngine"]
 
 logger = logging.getLogger(__name__)
-
-_SHOWN = 300
 
 
 class AnthropicEngine:
@@ -62,8 +60,10 @@ class AnthropicEngine:
         self._poll_s = poll_s
         # Newer models choose their own temperature and refuse to be given one.
         self._temperature: dict[str, Any] = {"temperature": 0}
-        with self._translated():
-            self._client = anthropic.Anthropic(max_retries=retry.attempts - 1, timeout=timeout_s)
+        self._words = AnthropicWords(self.identity)
+        self._client = open_client(
+            anthropic.Anthropic, self._words, timeout_s=timeout_s, retries=retry.attempts - 1
+        )
 
     @property
     def identity(self) -> str:
@@ -94,14 +94,14 @@ class AnthropicEngine:
         temperature = self._temperature
         request = self._request(question, max_tokens)
         try:
-            with self._translated():
+            with self._words.translated():
                 # Newer clients have no argument for what older models still need to answer greedily.
-                return _read(self._client.messages.create(**request, extra_body=temperature))
+                return _read(self._client.messages.create(**unwarned(request, temperature)))
         except anthropic.BadRequestError as exc:
             if temperature and "temperature" in str(exc).lower():
                 self._temperature = {}
                 return self._one(question, max_tokens)
-            failure = f"the API refused the question: {_shown(str(exc.message))}"
+            failure = f"the API refused the question: {self._words.shown(str(exc.message))}"
             return Reply(text=None, failure=failure, is_final=False)
 
     def _request(self, question: Question, max_tokens: int) -> dict[str, Any]:
@@ -123,14 +123,14 @@ class AnthropicEngine:
             for number, question in enumerate(questions)
         ]
         replies: dict[str, Reply] = {}
-        with self._translated():
+        with self._words.translated():
             batch = self._find_or_start(requests)
             logger.info("batch %s of %d questions is being answered", batch.id, len(requests))
             while batch.processing_status != "ended":
                 time.sleep(self._poll_s)
                 batch = self._client.messages.batches.retrieve(batch.id)
             for item in self._client.messages.batches.results(batch.id):
-                replies[item.custom_id] = _read_result(item.result)
+                replies[item.custom_id] = _read_result(item.result, self._words.shown)
         refused = [
             number
             for number in range(len(questions))
@@ -155,53 +155,15 @@ class AnthropicEngine:
         try:
             batch = batches.create(requests=requests)
         except anthropic.BadRequestError as exc:
+            said = self._words.shown(str(exc.message))
             raise EngineError(
-                f"The API refused a batch of {len(requests)} questions: {_shown(str(exc.message))}",
+                f"The API refused a batch of {len(requests)} questions: {said}",
                 where=self.identity,
                 remedy="Leave --batch out to see which question it refuses.",
             ) from exc
         if self._store is not None:
             self._store.put("judge-batch", key, batch.id)
         return batch
-
-    # --------------------------------------------------------------------------------------------- errors
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except (FuncmemError, anthropic.BadRequestError):
-            raise
-        except (anthropic.AuthenticationError, anthropic.PermissionDeniedError) as exc:
-            raise self._wrong(f"The API refuses the key: {_shown(exc.message)}") from exc
-        except anthropic.NotFoundError as exc:
-            raise self._wrong(f"The API knows no such model: {_shown(exc.message)}") from exc
-        except anthropic.APIError as exc:
-            kind = type(exc).__name__
-            raise EngineError(
-                f"The API did not answer, and went on failing: {kind}: {_shown(str(exc))}",
-                where=self.identity,
-                remedy="Start again later: what was answered is not asked for again.",
-            ) from exc
-        except anthropic.AnthropicError as exc:
-            raise self._wrong(f"The API cannot be used: {_shown(str(exc))}") from exc
-        except (TypeError, ValueError) as exc:
-            # The client says so only when it builds the first request.
-            if "authentication" in str(exc).lower() or "api_key" in str(exc).lower():
-                raise self._wrong("There is no key for the API.") from exc
-            raise EngineError(
-                f"The API's answer cannot be read: {type(exc).__name__}: {_shown(str(exc))}",
-                where=self.identity,
-                remedy="Start again: what was answered is not asked for again.",
-            ) from exc
-
-    def _wrong(self, what: str) -> ModelSpecError:
-        return ModelSpecError(
-            what,
-            where=self.identity,
-            expected="a key in ANTHROPIC_API_KEY, and the name of a model that it may use",
-            remedy="Set the key, or mend the model's name.",
-        )
 
 
 _MISSING = Reply(text=None, failure="the batch holds no answer to the question", is_final=False)
@@ -219,18 +181,13 @@ def _read(message: Any) -> Reply:
     )
 
 
-def _read_result(result: Any) -> Reply:
+def _read_result(result: Any, shown: Shown) -> Reply:
     match result.type:
         case "succeeded":
             return _read(result.message)
         case "errored":
             error = getattr(result.error, "error", result.error)
-            message = _shown(str(getattr(error, "message", error)))
+            message = shown(str(getattr(error, "message", error)))
             return Reply(text=None, failure=f"the API refused the question: {message}", is_final=False)
         case kind:
             return Reply(text=None, failure=f"the batch was {kind}", is_final=False)
-
-
-def _shown(text: str) -> str:
-    text = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return text[:_SHOWN] + "…" if len(text) > _SHOWN else text or "no reason given"

@@ -6,7 +6,6 @@ nothing. What goes wrong with one question is part of its reply; what goes wrong
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +15,8 @@ from typing import Any, Protocol
 from pytest_funcmem.core.errors import ModelSpecError
 from pytest_funcmem.core.protocols import Store
 from pytest_funcmem.core.registry import require
-from pytest_funcmem.metrics.json_http import JsonClient, RefusedRequestError
-from pytest_funcmem.models.http_answers import RetryPolicy
+from pytest_funcmem.models.http_answers import RetryPolicy, key_from
+from pytest_funcmem.models.json_http import JsonClient, RefusedRequestError
 from pytest_funcmem.models.prices import Price, price_of
 from pytest_funcmem.models.spec import parse_spec
 
@@ -141,7 +140,7 @@ def open_engine(
             in_flight=in_flight,
             client=JsonClient(
                 base_url=parsed.location,
-                key=os.environ.get("OPENAI_API_KEY", "").strip(),
+                key=key_from("OPENAI_API_KEY"),
                 timeout_s=timeout_s,
                 retry=retry or RetryPolicy(),
             ),

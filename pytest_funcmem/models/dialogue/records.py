@@ -140,11 +140,25 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One answer of the model."""
+    """One answer of the model.
+
+    Attributes:
+        message: What it said.
+        stop: Why it said no more.
+        usage: What the turn cost, failed attempts included as far as the API told.
+        usage_told: Whether the API told what the answer cost. Where it did not, ``usage`` lacks it, and no
+            cost cap can be kept.
+        untold: Attempts that broke off before the API told all that they cost; each may have cost, beyond
+            ``usage``, as much as the request could.
+        answered_by: The model's name as the answer gives it; "" where it gives none.
+    """
 
     message: ModelMessage
     stop: Stop
     usage: Usage
+    usage_told: bool = True
+    untold: int = 0
+    answered_by: str = ""
 
 
 class DialogueModel(Protocol):
@@ -172,7 +186,7 @@ class DialogueModel(Protocol):
         """Have the model answer.
 
         Failures that may pass are repeated; what a failed attempt has cost is part of the turn's usage where
-        the API tells it.
+        the API tells it, and counted as untold where it does not.
 
         Args:
             system: The system prompt.
@@ -183,8 +197,10 @@ class DialogueModel(Protocol):
 
         Raises:
             ModelSpecError: The address, the model's name or the key is wrong.
-            EngineError: The engine failed and went on failing, refused the request as such, or sent what is
-                no answer; or the request was given up.
+            FailedTurnError: An ``EngineError`` that knows what was spent: the engine failed and went on
+                failing, refused the request as such, or sent what is no answer; or the request was given up.
+            ValueError: The dialogue is none: it does not end with a ``UserMessage``, or results do not
+                answer the calls before them.
         """
         ...
 

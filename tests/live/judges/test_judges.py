@@ -11,12 +11,12 @@ import pytest
 from pytest_funcmem.core.errors import EngineError, ModelSpecError, UsageError
 from pytest_funcmem.core.protocols import CodePair, Metric
 from pytest_funcmem.metrics.choice import MetricSettings, open_metric
-from pytest_funcmem.metrics.json_http import JsonClient
 from pytest_funcmem.metrics.judging.anthropic_engine import AnthropicEngine
 from pytest_funcmem.metrics.judging.asking import AskerSettings
 from pytest_funcmem.metrics.judging.engines import OpenAiChat
 from pytest_funcmem.metrics.judging.judge import Judge
 from pytest_funcmem.models.http_answers import RetryPolicy
+from pytest_funcmem.models.json_http import JsonClient
 from pytest_funcmem.models.prices import Price
 from pytest_funcmem.store import MemoryStore
 

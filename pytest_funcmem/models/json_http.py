@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from pytest_funcmem.core.errors import FuncmemError, ModelSpecError
+from pytest_funcmem.core.errors import ModelSpecError
 from pytest_funcmem.models.http_answers import (
     PassingError,
     RetryPolicy,
@@ -23,7 +23,7 @@ from pytest_funcmem.models.http_answers import (
     retry_after,
 )
 
-__all__ = ["JsonClient", "RefusedRequestError"]
+__all__ = ["JsonClient", "RefusedRequestError", "refusal"]
 
 
 class RefusedRequestError(Exception):
@@ -79,30 +79,40 @@ class JsonClient:
             ) as response:
                 text = b"".join(body_chunks(response, where=url)).decode("utf-8", "replace")
                 status = response.status_code
-                wait_s = retry_after(response)
+                wait_s = retry_after(response.headers)
         except (httpx.TransportError, httpx.DecodingError) as exc:
             raise PassingError(f"{type(exc).__name__}: {self._shown(str(exc))}") from exc
-        if status == 200:
-            try:
-                answer = json.loads(text)
-            except (ValueError, RecursionError) as exc:
-                raise PassingError(f"its answer is no JSON: {self._shown(text)}") from exc
-            if isinstance(answer, dict):
-                return answer
-            raise PassingError(f"its answer is no JSON object: {self._shown(text)}")
-        message = f"status {status}: {self._shown(error_message(text))}"
-        if may_pass(status):
-            raise PassingError(message, wait_s=wait_s)
-        if status in (400, 413, 422):
-            raise RefusedRequestError(message)
-        raise self._wrong(url, status, message)
+        if status != 200:
+            raise refusal(status, text, where=url, shown=self._shown, wait_s=wait_s)
+        try:
+            answer = json.loads(text)
+        except (ValueError, RecursionError) as exc:
+            raise PassingError(f"its answer is no JSON: {self._shown(text)}") from exc
+        if isinstance(answer, dict):
+            return answer
+        raise PassingError(f"its answer is no JSON object: {self._shown(text)}")
 
-    def _wrong(self, url: str, status: int, message: str) -> FuncmemError:
-        remedy = {
-            401: "Set the key of this server in the environment (OPENAI_API_KEY).",
-            403: "See whether the key may use this model.",
-            404: "Check the address, which ends before the endpoint's name (…/v1), and the model's name.",
-        }.get(status, "Check the address and what the server's log says.")
-        return ModelSpecError(
-            f"The server refuses: {message}", where=url, expected="status 200", remedy=remedy
-        )
+
+def refusal(
+    status: int, text: str, *, where: str, shown: Shown, wait_s: float | None
+) -> PassingError | RefusedRequestError | ModelSpecError:
+    """What an answer that is none means.
+
+    Args:
+        status: Its status, not 200.
+        text: Its body.
+        where: Address, for messages.
+        shown: Makes what the server sent fit for a message.
+        wait_s: Seconds that it asks to wait.
+    """
+    message = f"status {status}: {shown(error_message(text))}"
+    if may_pass(status):
+        return PassingError(message, wait_s=wait_s)
+    if status in (400, 413, 422):
+        return RefusedRequestError(message)
+    remedy = {
+        401: "Set the key of this server in the environment (OPENAI_API_KEY).",
+        403: "See whether the key may use this model.",
+        404: "Check the address, which ends before the endpoint's name (…/v1), and the model's name.",
+    }.get(status, "Check the address and what the server's log says.")
+    return ModelSpecError(f"The server refuses: {message}", where=where, expected="status 200", remedy=remedy)
