@@ -14,7 +14,7 @@ import docker
 import docker.errors
 
 from pytest_funcmem.core.errors import SandboxError, SandboxUnavailableError
-from pytest_funcmem.core.protocols import Limits
+from pytest_funcmem.core.protocols import Limits, SandboxResult, SandboxTask
 from pytest_funcmem.core.records import Json
 from pytest_funcmem.sandbox.channel import TaskEnd
 from pytest_funcmem.sandbox.container import (
@@ -28,7 +28,9 @@ from pytest_funcmem.sandbox.container import (
 )
 from pytest_funcmem.sandbox.images.build import Progress, ensure_image, toolchain_versions
 from pytest_funcmem.sandbox.ownership import OWNER_LABEL, is_orphan
-from pytest_funcmem.sandbox.pool import TASKS_PER_WORKER, WarmSandbox, Worker
+from pytest_funcmem.sandbox.pool import TASKS_PER_WORKER, WarmSandbox, Worker, check_limits
+from pytest_funcmem.sandbox.service import WarmService
+from pytest_funcmem.sandbox.toolchains.recipes import SERVICES
 
 __all__ = ["DockerSandbox", "connect", "docker_answers"]
 
@@ -115,6 +117,15 @@ class DockerSandbox(WarmSandbox):
         self._engine: Mapping[str, Json] = {}
         self._toolchain: Mapping[str, Json] = {}
         self._remapped = False
+        self._services: Mapping[str, WarmService] = {}
+
+    def run(self, task: SandboxTask) -> SandboxResult:
+        """Run one task; a request to a warm service of the language goes there. See ``WarmSandbox.run``."""
+        service = self._services.get(task.program or "")
+        if service is None:
+            return super().run(task)
+        check_limits(task.limits)
+        return service.run(task)
 
     def identity(self) -> Mapping[str, Json]:
         """Engine, image digest, versions of its toolchain, interpreter and kernel, for the manifest."""
@@ -142,6 +153,18 @@ class DockerSandbox(WarmSandbox):
             self._release()
             raise
         self._remapped = any("name=userns" in option for option in info.get("SecurityOptions") or ())
+        self._services = {
+            name: WarmService(
+                self._client,
+                self._image,
+                service.command,
+                limits=service.limits,
+                most=self.workers,
+                runtime=self._runtime,
+                remapped=self._remapped,
+            )
+            for name, service in SERVICES.get(self._language, {}).items()
+        }
         self._engine = {
             "engine": f"docker {version.get('Version')}",
             "runtime": self._runtime or info.get("DefaultRuntime"),
@@ -173,6 +196,8 @@ class DockerSandbox(WarmSandbox):
         return image_id
 
     def _release(self) -> None:
+        for service in self._services.values():
+            service.close()
         if self._client is not None:
             self._client.close()
             self._client = None

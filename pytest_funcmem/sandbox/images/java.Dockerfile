@@ -29,6 +29,7 @@ RUN cd /opt/funcmem \
     # It empties the directory that it works in.
     && mkdir rehearsal && cd rehearsal \
     && java ${flags}=../harness.jsa $(cat ../harness.flags) -jar /opt/funcmem/harness.jar rehearse \
+    && java ${flags}=../workshop.jsa -jar /opt/funcmem/harness.jar rehearse \
     && cd .. && rm -r rehearsal \
     && python3 describe.py "jdk=java --version" "javac=javac --version" "python=python3 --version" \
     # Nothing in here is meant to raise anybody's privileges.

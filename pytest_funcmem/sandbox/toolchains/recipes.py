@@ -5,13 +5,14 @@ Compilers get the candidate's own confinement, so the limits have to leave room 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.protocols import Limits
 
-__all__ = ["JAVA_FLAGS", "RECIPES", "Recipe", "recipe_for"]
+__all__ = ["JAVA_FLAGS", "RECIPES", "SERVICES", "Recipe", "Service", "recipe_for"]
 
 Step = tuple[str, ...]
 """An argument list."""
@@ -130,6 +131,41 @@ RECIPES: tuple[Recipe, ...] = (
     ),
 )
 """All ways; the first of a language is its default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A program of an image that stays warm in a container of its own, and runs nothing of what it gets.
+
+    Attributes:
+        command: Its argument list.
+        limits: Of its container.
+    """
+
+    command: tuple[str, ...]
+    limits: Limits
+
+
+SERVICES: Mapping[str, Mapping[str, Service]] = MappingProxyType(
+    {
+        "java": {
+            "java-workshop": Service(
+                command=(
+                    "java",
+                    *(flag for flag in JAVA_FLAGS if not flag.startswith("-Xmx")),
+                    "-Xmx512m",
+                    "-XX:+ExitOnOutOfMemoryError",
+                    f"-XX:SharedArchiveFile={_IMAGE}/workshop.jsa",
+                    "-jar",
+                    f"{_IMAGE}/harness.jar",
+                    "workshop",
+                ),
+                limits=Limits(memory_mib=900, processes=64, files_mib=1),
+            )
+        }
+    }
+)
+"""For each language the services that a sandbox of it offers, by the program that tasks name."""
 
 
 def recipe_for(language: str, compiler: str | None = None) -> Recipe:

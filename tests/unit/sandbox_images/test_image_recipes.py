@@ -32,6 +32,8 @@ JAVA = sorted(
     [
         f"java/{name}.java"
         for name in [
+            "Apart",
+            "Built",
             "Choices",
             "Compilation",
             "CompilerService",
@@ -54,6 +56,7 @@ JAVA = sorted(
             "StateRun",
             "Stubs",
             "Uses",
+            "Workshop",
             "World",
         ]
     ]

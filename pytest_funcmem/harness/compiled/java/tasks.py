@@ -1,4 +1,7 @@
-"""Tasks for the Java harness in a sandbox: their payloads, limits, and what is read out of their records.
+"""Tasks for the Java harness in a sandbox: their limits, and what is read out of their records.
+
+Preparing and compiling run nothing of what they read; a workshop that stays warm does them. Compiled programs
+then run in a virtual machine that is started for the task.
 
 Everything that comes back is hostile: it is bounded and checked field by field. A scaffold goes back into
 sandboxes only, and nothing of it is used as a path on the host.
@@ -13,9 +16,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_funcmem.core.protocols import SandboxResult, SandboxTask
+from pytest_funcmem.core.protocols import Limits, SandboxResult, SandboxTask
 from pytest_funcmem.core.records import Inconclusive, InconclusiveReason, InputState, Scaffold, SourceFunction
-from pytest_funcmem.harness.budget import PATIENCE
+from pytest_funcmem.harness.compiled.java.wire import (
+    BuiltProgram,
+    DamagedAnswerError,
+    build_request,
+    prepare_request,
+    read_built,
+    run_request,
+)
 from pytest_funcmem.harness.compiled.limits import task_limits
 from pytest_funcmem.harness.compiled.toolkit import Prepared
 from pytest_funcmem.harness.values import is_text
@@ -23,21 +33,26 @@ from pytest_funcmem.harness.values import is_text
 if TYPE_CHECKING:
     from pytest_funcmem.harness.execution import Program
 
-__all__ = ["PROGRAMS", "prepare_task", "read_prepared", "run_task"]
+__all__ = ["PROGRAMS", "build_task", "prepare_task", "read_builds", "read_prepared", "run_task"]
 
 _PROGRAM = "java"
+_WORKSHOP = "java-workshop"
 
 PROGRAMS: Mapping[str, Path] = MappingProxyType(
     {_PROGRAM: Path(__file__).parents[2] / "runner" / "java" / "program.py"}
 )
-"""Programs that a sandbox must be made with to run Java functions."""
+"""Programs that a sandbox must be made with to run Java functions; the image has the workshop."""
 
 _HEAP_MIB = 320
 _MEMORY_MIB = 1024
 _PREPARE_S = 120.0
-_COMPILE_S = 100.0
+_COMPILE_S = 90.0
+_START_S = 30.0
 _RECORD_BYTES = 4 * 1024 * 1024
 _USUAL_RECORD_BYTES = 64 * 1024
+_CLASS_BYTES = 32 * 1024 * 1024
+_FILES_MIB = 48
+"""Room for the classes, and for what the code writes."""
 _MOST_FILES = 400
 _MOST_TEXT = 2_000_000
 _FILE_NAME = re.compile(r"before\.java|after\.java|plan|stubs/[\w$/]{1,300}\.java", re.ASCII)
@@ -53,27 +68,17 @@ def prepare_task(function: SourceFunction) -> SandboxTask:
     def place(offset: int) -> int:
         return len(function.text[:offset].encode("utf-16-le", "surrogatepass")) // 2
 
-    payload = {
-        "mode": "prepare",
-        "path": function.path.rpartition("/")[2] or "File.java",
-        "text": function.text,
-        "definition": place(function.definition_start),
-        "start": place(function.signature_start),
-        "end": place(function.end),
-        "name": function.qualname.rpartition(".")[2],
-        "heap_mib": _HEAP_MIB,
-        "timeout_s": PATIENCE * _PREPARE_S,
-    }
     return SandboxTask(
-        program=_PROGRAM,
-        payload=json.dumps(payload).encode("ascii"),
-        limits=task_limits(
-            _PREPARE_S + 5.0,
-            memory_mib=_MEMORY_MIB,
-            processes=64,
-            output_bytes=2 * _RECORD_BYTES,
-            files_mib=16,
+        program=_WORKSHOP,
+        payload=prepare_request(
+            function.path.rpartition("/")[2] or "File.java",
+            function.text,
+            place(function.definition_start),
+            place(function.signature_start),
+            place(function.end),
+            function.qualname.rpartition(".")[2],
         ),
+        limits=_limits(_PREPARE_S, 2 * _RECORD_BYTES),
         language="java",
     )
 
@@ -126,43 +131,58 @@ def _files(value: Any) -> tuple[tuple[str, str], ...] | None:
     return tuple(sorted(files.items())) if files.keys() >= {"before.java", "after.java", "plan"} else None
 
 
+def build_task(programs: Sequence[Program]) -> SandboxTask:
+    """The task that compiles programs with one scaffold."""
+    return SandboxTask(
+        program=_WORKSHOP,
+        payload=build_request(programs[0].files, [program.code for program in programs]),
+        limits=_limits(_COMPILE_S + 10.0 * len(programs), _CLASS_BYTES),
+        language="java",
+    )
+
+
+def read_builds(result: SandboxResult, count: int) -> list[BuiltProgram]:
+    """The compiled programs that a task gave: all of them, or those up to the one over which it ended."""
+    try:
+        built = read_built(result.records[:count])
+    except DamagedAnswerError as exc:
+        return [BuiltProgram(problem=f"the compiler failed: {exc}")]
+    if len(built) < count:
+        built.append(BuiltProgram(problem=f"the compiler failed: {result.outcome}"))
+    return built
+
+
 def run_task(
-    programs: Sequence[Program],
+    files: Sequence[tuple[str, str]],
+    programs: Mapping[int, BuiltProgram],
     states: Sequence[Sequence[InputState]],
     *,
     coverage: bool,
     state_timeout_s: float,
 ) -> SandboxTask:
-    """The task that builds programs with one scaffold and runs each on its states."""
-    count = sum(len(some) for some in states)
-    payload = {
-        "mode": "run",
-        "files": [list(file) for file in programs[0].files],
-        "programs": [
-            {
-                "code": program.code,
-                "states": [[_signed(state.seed), list(state.choices)] for state in some],
-            }
-            for program, some in zip(programs, states, strict=True)
-        ],
-        "coverage": coverage,
-        "timeout_ms": int(1000 * state_timeout_s),
-        "heap_mib": _HEAP_MIB,
-    }
+    """The task that runs compiled programs, by number, each on its states."""
+    counts = [[number, len(states[number])] for number in programs]
+    count = sum(states for _, states in counts)
+    timeout_ms = int(1000 * state_timeout_s)
+    head = {"programs": counts, "timeout_ms": timeout_ms, "heap_mib": _HEAP_MIB}
+    body = run_request(
+        dict(files).get("plan", ""),
+        programs,
+        {number: [(state.seed, state.choices) for state in states[number]] for number in programs},
+        coverage=coverage,
+        timeout_ms=timeout_ms,
+    )
     return SandboxTask(
         program=_PROGRAM,
-        payload=json.dumps(payload).encode("ascii"),
-        limits=task_limits(
-            _COMPILE_S + len(programs) * 10.0 + count * (2.0 * state_timeout_s + 0.2),
-            memory_mib=_MEMORY_MIB,
-            processes=64,
-            output_bytes=_RECORD_BYTES + count * _USUAL_RECORD_BYTES,
-            files_mib=16,
+        payload=json.dumps(head).encode("ascii") + b"\n" + body,
+        limits=_limits(
+            _START_S + count * (2.0 * state_timeout_s + 0.2), _RECORD_BYTES + count * _USUAL_RECORD_BYTES
         ),
         language="java",
     )
 
 
-def _signed(seed: int) -> int:
-    """A seed as the 64 bits that the harness reads."""
-    return ((seed + 2**63) % 2**64) - 2**63
+def _limits(cpu_s: float, output_bytes: int) -> Limits:
+    return task_limits(
+        cpu_s, memory_mib=_MEMORY_MIB, processes=64, files_mib=_FILES_MIB, output_bytes=output_bytes
+    )

@@ -1,4 +1,4 @@
-"""The program that prepares and runs Java functions. It lives inside the sandbox.
+"""The program that runs compiled Java functions. It lives inside the sandbox.
 
 ``main(payload, emit)`` starts a virtual machine for the task, hands the task over, and passes its records on.
 A machine that died or had to be stopped in an input state is followed by another that begins at the next one.
@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 JAR = "/opt/funcmem/harness.jar"
 ARCHIVE = "/opt/funcmem/harness.jsa"
@@ -42,7 +41,7 @@ _MOST_RECORD_BYTES = 8 << 20
 _SPENT = 75
 """Exit status of a machine that left a state behind that it could not stop."""
 _MOST_MACHINES = 40
-_COMPILE_S = 900.0
+_START_S = 300.0
 _GRACE_S = 20.0
 _PATIENCE = 12
 """The machine itself cuts states by processor time; this is for one that no longer can."""
@@ -106,97 +105,48 @@ class _Machine:
         self._process.stdout = None
 
 
-def _text(value: str) -> bytes:
-    data = value.encode("utf-8", "replace")
-    return struct.pack(">i", len(data)) + data
-
-
-def _prepare_request(task: dict[str, Any]) -> bytes:
-    places = struct.pack(">iii", task["definition"], task["start"], task["end"])
-    return b"".join([_text("prepare"), _text(task["path"]), _text(task["text"]), places, _text(task["name"])])
-
-
-def _run_request(task: dict[str, Any], program: int, state: int) -> bytes:
-    parts = [_text("run"), struct.pack(">?iii", task["coverage"], task["timeout_ms"], program, state)]
-    parts.append(struct.pack(">i", len(task["files"])))
-    for name, text in task["files"]:
-        parts += [_text(name), _text(text)]
-    parts.append(struct.pack(">i", len(task["programs"])))
-    for one in task["programs"]:
-        parts += [_text(one["code"]), struct.pack(">i", len(one["states"]))]
-        for seed, choices in one["states"]:
-            parts.append(struct.pack(f">qi{len(choices)}i", seed, len(choices), *choices))
-    return b"".join(parts)
-
-
 def _lost(program: int, state: int, outcome: str, detail: str) -> bytes:
     header = {"kind": "state", "program": program, "index": state, "outcome": outcome, "detail": detail}
     return json.dumps({**header, "seconds": 0.0}).encode("ascii") + b"\n"
 
 
-def _unloadable(program: int, detail: str) -> bytes:
-    header = {"kind": "load", "program": program, "loaded": False, "detail": detail}
-    return json.dumps(header).encode("ascii") + b"\n"
+def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
+    """Run compiled programs on input states.
 
-
-def _run(task: dict[str, Any], emit: Callable[[bytes], None]) -> None:
-    counts = [len(one["states"]) for one in task["programs"]]
-    program, state, loaded = 0, -1, False  # the record that is next: state -1 is that of loading
+    Args:
+        payload: A line of JSON, then a task of the virtual machine, as ``harness.compiled.java`` writes them.
+        emit: Called with the bytes of each record.
+    """
+    head, _, body = payload.partition(b"\n")
+    task = json.loads(head)
+    todo = [
+        (place, number, state)
+        for place, (number, count) in enumerate(task["programs"])
+        for state in range(count)
+    ]
+    patience = _PATIENCE * task["timeout_ms"] / 1000 + _GRACE_S
+    done = 0
     for _ in range(_MOST_MACHINES):
-        machine = _Machine(_run_request(task, program, max(0, state)), task["heap_mib"])
+        if done == len(todo):
+            return
+        place, _number, state = todo[done]
+        machine = _Machine(struct.pack(">ii", place, state) + body, task["heap_mib"])
         first = True
         try:
-            while program < len(counts):
-                wait = _COMPILE_S if first or state < 0 else _PATIENCE * task["timeout_ms"] / 1000 + _GRACE_S
+            while done < len(todo):
+                _place, number, state = todo[done]
                 outcome, detail = "missing", "the virtual machine ended"
                 try:
-                    record = machine.record(wait)
+                    record = machine.record(_START_S if first else patience)
                 except TimeoutError:
                     record, outcome, detail = None, "timeout", "it did not end in time"
                 if record is None and not first and outcome == "missing" and machine.is_spent():
                     break  # it said all that it had to say; another goes on at the same place
                 first = False
+                done += 1
                 if record is None:
-                    if state < 0:
-                        emit(_unloadable(program, f"the compiler failed: {detail}"))
-                        program, state = program + 1, -1
-                    else:
-                        emit(_lost(program, state, outcome, detail))
-                        state += 1
+                    emit(_lost(number, state, outcome, detail))
                     break
                 emit(record)
-                if state < 0:
-                    loaded = b'"loaded":true' in record[:200]
-                    state = 0 if loaded else counts[program]
-                else:
-                    state += 1
-                if state >= counts[program]:
-                    program, state = program + 1, -1
         finally:
             machine.end()
-        if program < len(counts) and state >= counts[program]:
-            program, state = program + 1, -1
-        if program >= len(counts):
-            return
-
-
-def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
-    """Run a task: prepare a scaffold, or run programs on input states.
-
-    Args:
-        payload: JSON, as ``harness.compiled.java`` writes it.
-        emit: Called with the bytes of each record.
-    """
-    task = json.loads(payload)
-    if task["mode"] == "run":
-        _run(task, emit)
-        return
-    machine = _Machine(_prepare_request(task), task["heap_mib"])
-    try:
-        record = machine.record(task["timeout_s"])
-    except TimeoutError:
-        record = None
-    finally:
-        machine.end()
-    if record is not None:
-        emit(record)

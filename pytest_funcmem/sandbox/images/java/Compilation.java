@@ -26,6 +26,9 @@ import javax.tools.ToolProvider;
 
 /** A compiler whose sources and classes are in memory only; no processor, plugin or class path is found. */
 final class Compilation {
+    /** How a complaint begins that is not about the source. */
+    static final String FAILED = "the compiler failed";
+
     private static final JavaCompiler COMPILER = ToolProvider.getSystemJavaCompiler();
     private static final JavaFileManager PLATFORM =
             COMPILER.getStandardFileManager(null, Locale.ROOT, StandardCharsets.UTF_8);
@@ -64,7 +67,7 @@ final class Compilation {
         memory.written.forEach((name, bytes) ->
                 (memory.units.get(name) == main ? own : made).put(name, bytes.toByteArray()));
         if (!compiled && complaint.length() == 0) {
-            complaint.append("the compiler failed");
+            complaint.append(FAILED);
         }
         return new Classes(own, made, complaint.toString());
     }

@@ -1,26 +1,24 @@
 package funcmem.harness;
 
 import java.io.BufferedInputStream;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
+import java.io.DataOutputStream;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadMXBean;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.TreeMap;
 
 /**
- * The harness of Java inside the sandbox: one machine for one task, which is read from standard input. It either
- * prepares a scaffold, running nothing of what it reads, or builds programs and runs them on input states.
+ * The harness of Java. As a workshop it compiles for many tasks and runs nothing; otherwise it is one machine for one
+ * task, which is read from standard input: compiled programs, and the input states to run them on.
  *
  * <p>Records go to standard output, each after its length. A state that does not end is left behind, and if it
  * cannot be stopped this machine ends; whoever started it starts another at the next state.
@@ -30,33 +28,30 @@ public final class Harness {
     static final int SPENT = 75;
 
     private static final long STACK_BYTES = 16L << 20;
-    private static final int PATIENCE = 8;
-    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
     private final DataInputStream request;
     private final OutputStream records;
 
     private Harness(InputStream request, OutputStream records) {
-        this.request = new DataInputStream(new BufferedInputStream(request));
+        this.request = new DataInputStream(request);
         this.records = records;
     }
 
     public static void main(String[] arguments) throws Exception {
         Locale.setDefault(Locale.US);
+        String mode = arguments.length > 0 ? arguments[0] : "run";
         fixOrderOfSets();
-        if (arguments.length > 0) {
+        if (mode.equals("workshop")) {
+            Workshop.serve();
+            return;
+        }
+        if (mode.equals("rehearse")) {
             rehearse();
             return;
         }
-        Harness harness = new Harness(new FileInputStream(FileDescriptor.in), new FileOutputStream(FileDescriptor.out));
-        String mode = harness.text();
-        int status = 0;
-        if (mode.equals("prepare")) {
-            harness.apart(() -> harness.prepare(), 0);
-        } else {
-            status = harness.execute();
-        }
-        Runtime.getRuntime().halt(status);
+        Harness harness = new Harness(new BufferedInputStream(new FileInputStream(FileDescriptor.in), 1 << 16),
+                new FileOutputStream(FileDescriptor.out));
+        Runtime.getRuntime().halt(harness.execute());
     }
 
     /** Do all that tasks do, so that the classes for it are noted. */
@@ -70,31 +65,68 @@ public final class Harness {
                 + "    words.stream().filter(w -> !w.isEmpty()).map(String::trim).forEach(w -> System.out.println(w));\n"
                 + "    switch (kind) { case A: return n; default: return (int) shape.area() + seen.size(); }\n  }";
         String tail = "\n}\n";
-        java.io.ByteArrayOutputStream records = new java.io.ByteArrayOutputStream();
-        java.io.ByteArrayOutputStream task = new java.io.ByteArrayOutputStream();
-        java.io.DataOutputStream out = new java.io.DataOutputStream(task);
-        for (String text : new String[] {"Rehearsal.java", head + code + tail}) {
-            out.writeInt(text.length());
-            out.writeBytes(text);
-        }
-        out.writeInt(head.length());
-        out.writeInt(head.length());
-        out.writeInt(head.length() + code.length());
-        out.writeInt(5);
-        out.writeBytes("count");
-        new Harness(new java.io.ByteArrayInputStream(task.toByteArray()), records).prepare();
-        Preparation preparation = new Preparation("Rehearsal.java", head + code + tail, head.length(), head.length(),
-                head.length() + code.length(), "count");
-        Map<String, String> files = preparation.files();
+        Workshop workshop = new Workshop();
+        ByteArrayOutputStream prepare = new ByteArrayOutputStream();
+        DataOutputStream wanted = new DataOutputStream(prepare);
+        Built.writeText(wanted, "prepare");
+        Built.writeText(wanted, "Rehearsal.java");
+        Built.writeText(wanted, head + code + tail);
+        wanted.writeInt(head.length());
+        wanted.writeInt(head.length());
+        wanted.writeInt(head.length() + code.length());
+        Built.writeText(wanted, "count");
+        String answer = new String(workshop.answer(prepare.toByteArray()).get(0), StandardCharsets.US_ASCII);
+        Map<String, String> files = new Preparation("Rehearsal.java", head + code + tail, head.length(), head.length(),
+                head.length() + code.length(), "count").files();
         if (files.isEmpty()) {
-            throw new IllegalStateException(records.toString());
+            throw new IllegalStateException(answer);
         }
-        Program program = new Program(files);
-        Program.Built built = program.build(code);
+        ByteArrayOutputStream build = new ByteArrayOutputStream();
+        wanted = new DataOutputStream(build);
+        Built.writeText(wanted, "build");
+        wanted.writeInt(files.size());
+        for (Map.Entry<String, String> file : files.entrySet()) {
+            Built.writeText(wanted, file.getKey());
+            Built.writeText(wanted, file.getValue());
+        }
+        wanted.writeInt(1);
+        Built.writeText(wanted, code);
+        workshop.answer(build.toByteArray());
+        new Harness(new ByteArrayInputStream(task(new Program(files).build(code), files.get("plan"))),
+                new ByteArrayOutputStream()).execute();
+    }
+
+    /** A task that runs a program on some states. */
+    private static byte[] task(Built built, String plan) throws IOException {
+        ByteArrayOutputStream task = new ByteArrayOutputStream();
+        DataOutputStream out = new DataOutputStream(task);
+        out.writeInt(0);
+        out.writeInt(0);
+        out.writeBoolean(true);
+        out.writeInt(5000);
+        Built.writeText(out, plan);
+        out.writeInt(built.classes.size());
+        for (byte[] bytes : built.classes.values()) {
+            out.writeInt(bytes.length);
+            out.write(bytes);
+        }
+        out.writeInt(1);
+        out.writeInt(0);
+        out.writeInt(built.firstLine);
+        out.writeInt(built.lastLine);
+        out.writeInt(built.classes.size());
+        int place = 0;
+        for (String name : built.classes.keySet()) {
+            Built.writeText(out, name);
+            out.writeBoolean(built.stubs.contains(name));
+            out.writeInt(place++);
+        }
+        out.writeInt(40);
         for (int seed = 0; seed < 40; seed++) {
-            new Harness(InputStream.nullInputStream(), records)
-                    .state(new StateRun(program, built, seed, new int[0], true), 0, seed, 5000);
+            out.writeLong(seed);
+            out.writeInt(0);
         }
+        return task.toByteArray();
     }
 
     /** Sets and maps of the platform that do not change go in an order that differs between machines. */
@@ -116,21 +148,6 @@ public final class Harness {
         }
     }
 
-    private String text() throws IOException {
-        byte[] bytes = new byte[request.readInt()];
-        request.readFully(bytes);
-        return new String(bytes, StandardCharsets.UTF_8);
-    }
-
-    private Map<String, String> texts() throws IOException {
-        Map<String, String> all = new TreeMap<>();
-        for (int left = request.readInt(); left > 0; left--) {
-            String name = text();
-            all.put(name, text());
-        }
-        return all;
-    }
-
     private void emit(String record) {
         byte[] bytes = record.getBytes(StandardCharsets.US_ASCII);
         try {
@@ -141,95 +158,29 @@ public final class Harness {
         }
     }
 
-    /** Work that may fail in any way. */
-    private interface Work {
-        void run() throws Exception;
-    }
-
-    /**
-     * Run on a thread of its own, which has a large stack.
-     *
-     * @param timeoutMillis Of the processor; 0 for as long as it takes.
-     * @return What it threw; null if it came to its end.
-     * @throws InterruptedException It is still running.
-     */
-    @SuppressWarnings({"deprecation", "removal"})
-    private Throwable apart(Work work, long timeoutMillis) throws InterruptedException {
-        Throwable[] failure = new Throwable[1];
-        Thread thread = new Thread(null, () -> {
-            try {
-                work.run();
-            } catch (Throwable exc) { // whatever the code under test does
-                failure[0] = exc;
-            }
-        }, "main", STACK_BYTES);
-        thread.setDaemon(true);
-        thread.start();
-        // Processor time, so that a busy machine cuts nothing; one that waits for ever is cut by the clock.
-        long start = System.nanoTime();
-        long wait = timeoutMillis == 0 ? 0 : Math.min(timeoutMillis, 20);
-        do {
-            thread.join(wait);
-        } while (wait > 0 && thread.isAlive() && THREADS.getThreadCpuTime(thread.getId()) < timeoutMillis * 1_000_000L
-                && System.nanoTime() - start < PATIENCE * timeoutMillis * 1_000_000L);
-        if (thread.isAlive()) {
-            thread.stop();
-            thread.join(200);
-            if (thread.isAlive()) {
-                throw new InterruptedException();
-            }
-            return new Run.Exhausted();
-        }
-        return failure[0];
-    }
-
-    private void prepare() throws Exception {
-        String path = text();
-        String whole = text();
-        int definition = request.readInt();
-        int start = request.readInt();
-        int end = request.readInt();
-        String name = text();
-        emit(new Preparation(path, whole, definition, start, end, name).run());
-    }
-
     private int execute() throws Exception {
-        boolean coverage = request.readBoolean();
-        int timeoutMillis = request.readInt();
         int skipPrograms = request.readInt();
         int skipStates = request.readInt();
-        Program program = new Program(texts());
+        boolean coverage = request.readBoolean();
+        int timeoutMillis = request.readInt();
+        Plan plan = Plan.read(Built.readText(request));
+        byte[][] blocks = new byte[request.readInt()][];
+        for (int i = 0; i < blocks.length; i++) {
+            blocks[i] = Built.readBlock(request);
+        }
         int count = request.readInt();
-        Thread main = Thread.currentThread();
-        for (int number = 0; number < count; number++) {
-            String code = text();
-            List<int[]> choices = new ArrayList<>();
-            List<Long> seeds = new ArrayList<>();
-            for (int left = request.readInt(); left > 0; left--) {
-                seeds.add(request.readLong());
-                int[] given = new int[request.readInt()];
-                for (int i = 0; i < given.length; i++) {
-                    given[i] = request.readInt();
+        for (int program = 0; program < count; program++) {
+            int number = request.readInt();
+            Built built = Built.read(request, blocks);
+            int states = request.readInt();
+            for (int index = 0; index < states; index++) {
+                long seed = request.readLong();
+                int[] choices = new int[request.readInt()];
+                for (int i = 0; i < choices.length; i++) {
+                    choices[i] = request.readInt();
                 }
-                choices.add(given);
-            }
-            if (number < skipPrograms) {
-                continue;
-            }
-            Program.Built[] built = new Program.Built[1];
-            Throwable failure = apart(() -> built[0] = program.build(code), 0);
-            String problem = failure != null ? "the compiler failed: " + failure : built[0].problem;
-            int from = number == skipPrograms ? skipStates : 0;
-            if (from == 0) {
-                emit("{\"kind\":\"load\",\"program\":" + number + ",\"loaded\":" + problem.isEmpty()
-                        + ",\"detail\":" + Json.quote(problem) + ",\"executable_lines\":"
-                        + (problem.isEmpty() ? Program.numbers(built[0].executable) : "[]") + "}\n");
-            }
-            if (!problem.isEmpty()) {
-                continue;
-            }
-            for (int index = from; index < choices.size(); index++) {
-                if (!state(new StateRun(program, built[0], seeds.get(index), choices.get(index), coverage), number, index, timeoutMillis)) {
+                boolean isDone = program < skipPrograms || program == skipPrograms && index < skipStates;
+                if (!isDone && !state(new StateRun(plan, built, seed, choices, coverage), number, index, timeoutMillis)) {
                     return SPENT;
                 }
             }
@@ -244,10 +195,10 @@ public final class Harness {
         long[] spent = new long[1];
         Throwable failure;
         try {
-            failure = apart(() -> {
+            failure = Apart.run(() -> {
                 record[0] = run.run();
-                spent[0] = THREADS.getCurrentThreadCpuTime();
-            }, timeoutMillis);
+                spent[0] = Apart.nanos();
+            }, STACK_BYTES, timeoutMillis);
         } catch (InterruptedException exc) {
             emit(head + ",\"outcome\":\"timeout\",\"detail\":\"it did not end in time\",\"seconds\":" + timeoutMillis / 1e3 + "}\n");
             return false;

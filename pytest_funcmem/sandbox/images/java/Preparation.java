@@ -110,7 +110,7 @@ final class Preparation {
         return failed("missing_dependency", "still after " + ROUNDS + " rounds: " + problem);
     }
 
-    private static String failed(String reason, String detail) {
+    static String failed(String reason, String detail) {
         return "{\"kind\":\"prepare\",\"reason\":" + Json.quote(reason) + ",\"detail\":" + Json.quote(detail) + "}";
     }
 
@@ -260,7 +260,7 @@ final class Preparation {
         files.put("before.java", before);
         files.put("after.java", after);
         files.put("plan", plan.write());
-        Program.Built built = new Program(files).build(code);
+        Built built = new Program(files).build(code);
         if (!built.problem.isEmpty()) {
             return failed("load_failed", built.problem);
         }

@@ -1,12 +1,9 @@
 package funcmem.harness;
 
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 
 /** A scaffold: what stands before and after a function in its file, what is made up, and the plan. */
 final class Program {
@@ -26,17 +23,7 @@ final class Program {
         });
     }
 
-    /** A function compiled into the scaffold and instrumented, or why it is not. */
-    static final class Built {
-        String problem = "";
-        int firstLine;
-        int lastLine;
-        Map<String, byte[]> classes = new HashMap<>();
-        Set<String> own = new TreeSet<>();
-        Set<String> stubs = new HashSet<>();
-        Set<Integer> executable = new TreeSet<>();
-    }
-
+    /** Compile a function into the scaffold and instrument it. */
     Built build(String code) {
         Built built = new Built();
         built.firstLine = 1 + (int) before.chars().filter(c -> c == '\n').count();

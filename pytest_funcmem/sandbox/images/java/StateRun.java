@@ -25,16 +25,16 @@ final class StateRun {
     private static final int MOST_PRINTED = 100_000;
     private static final java.util.Properties PROPERTIES = (java.util.Properties) System.getProperties().clone();
 
-    private final Program program;
-    private final Program.Built built;
+    private final Plan plan;
+    private final Built built;
     private final long seed;
     private final int[] choices;
     private final boolean coverage;
     private final Capture out = new Capture();
     private final Capture err = new Capture();
 
-    StateRun(Program program, Program.Built built, long seed, int[] choices, boolean coverage) {
-        this.program = program;
+    StateRun(Plan plan, Built built, long seed, int[] choices, boolean coverage) {
+        this.plan = plan;
         this.built = built;
         this.seed = seed;
         this.choices = choices;
@@ -66,7 +66,7 @@ final class StateRun {
     String run() {
         settle();
         Loader loader = new Loader(built.classes, built.stubs);
-        Run run = new Run(program.plan, built.firstLine, built.lastLine, loader, seed, choices);
+        Run run = new Run(plan, built.firstLine, built.lastLine, loader, seed, choices);
         World.begin(run);
         Object receiver = null;
         Object[] arguments;
@@ -74,10 +74,10 @@ final class StateRun {
         Class<?> type;
         List<Field> statics = new ArrayList<>();
         try {
-            for (String name : new java.util.TreeSet<>(built.stubs)) {
+            for (String name : built.stubs) {
                 initialise(name, loader, run);
             }
-            type = Class.forName(program.plan.type, true, loader);
+            type = Class.forName(plan.type, true, loader);
             for (String name : built.own) {
                 try {
                     Class<?> one = Class.forName(name, true, loader);
@@ -123,16 +123,16 @@ final class StateRun {
     }
 
     private Executable find(Class<?> type) throws NoSuchMethodException {
-        boolean isConstructor = program.plan.method.equals("<init>");
+        boolean isConstructor = plan.method.equals("<init>");
         for (Executable one : isConstructor ? type.getDeclaredConstructors() : type.getDeclaredMethods()) {
             String descriptor = one instanceof Method method
                     ? org.objectweb.asm.Type.getMethodDescriptor(method)
                     : org.objectweb.asm.Type.getConstructorDescriptor((Constructor<?>) one);
-            if ((isConstructor || one.getName().equals(program.plan.method)) && descriptor.equals(program.plan.descriptor)) {
+            if ((isConstructor || one.getName().equals(plan.method)) && descriptor.equals(plan.descriptor)) {
                 return one;
             }
         }
-        throw new NoSuchMethodException(program.plan.method + program.plan.descriptor);
+        throw new NoSuchMethodException(plan.method + plan.descriptor);
     }
 
     private String call(Run run, Loader loader, Executable target, Object receiver, Object[] arguments, List<Field> statics) {

@@ -8,7 +8,9 @@ import com.sun.tools.javac.code.Type;
 import com.sun.tools.javac.code.TypeTag;
 import com.sun.tools.javac.tree.JCTree;
 import com.sun.tools.javac.tree.TreeInfo;
+import java.util.ArrayList;
 import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -26,6 +28,8 @@ final class Uses {
     private static final Set<String> OF_MAP = Set.of("put", "containsKey", "keySet", "entrySet", "values", "putAll");
 
     private final Map<Tree, JCTree> parents = new IdentityHashMap<>();
+    /** All trees, outer before inner. */
+    private final List<JCTree> trees = new ArrayList<>();
     private final String packageName;
 
     Uses(JCTree.JCCompilationUnit unit) {
@@ -35,6 +39,7 @@ final class Uses {
             public Void scan(Tree tree, JCTree parent) {
                 if (tree != null) {
                     parents.put(tree, parent);
+                    trees.add((JCTree) tree);
                     super.scan(tree, (JCTree) tree);
                 }
                 return null;
@@ -45,8 +50,7 @@ final class Uses {
     /** The innermost tree at a position, where the compiler names none; null where there is none. */
     JCTree at(int position) {
         JCTree found = null;
-        for (Tree one : parents.keySet()) {
-            JCTree tree = (JCTree) one;
+        for (JCTree tree : trees) {
             if (tree.pos == position && !(tree instanceof JCTree.JCModifiers)
                     && (found == null || TreeInfo.getStartPos(tree) > TreeInfo.getStartPos(found) || enclosing(tree, found.getClass()) == found)) {
                 found = tree;
