@@ -21,9 +21,10 @@ RUN cd /opt/funcmem \
     && mkdir classes && cd classes && jar xf /usr/share/java/asm.jar && jar xf /usr/share/java/asm-tree.jar \
     && rm -rf META-INF module-info.class && cd .. \
     && sources=$(ls *.java | grep -v CompilerService) \
-    && javac -encoding UTF-8 -nowarn -proc:none -cp classes -d classes \
+    && javac -encoding UTF-8 -nowarn -proc:none -XDstringConcat=inline -cp classes -d classes \
         $(for room in api code tree util comp; do \
-            echo "--add-exports=jdk.compiler/com.sun.tools.javac.$room=ALL-UNNAMED"; done) $sources \
+            echo "--add-exports=jdk.compiler/com.sun.tools.javac.$room=ALL-UNNAMED"; done) \
+        --add-exports=java.management/sun.management=ALL-UNNAMED $sources \
     && jar cfm harness.jar harness.manifest -C classes . \
     && rm -r classes \
     # It empties the directory that it works in.

@@ -1,12 +1,12 @@
 package funcmem.harness;
 
-import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
 /** Runs work on a thread of its own, which has a large stack and can be stopped. */
 final class Apart {
     private static final int PATIENCE = 8;
-    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+    /** The usual way to it starts a whole server of such things. */
+    private static final ThreadMXBean THREADS = sun.management.ManagementFactoryHelper.getThreadMXBean();
 
     /** Work that may fail in any way. */
     interface Work {

@@ -32,7 +32,9 @@ final class Compilation {
     private static final JavaCompiler COMPILER = ToolProvider.getSystemJavaCompiler();
     private static final JavaFileManager PLATFORM =
             COMPILER.getStandardFileManager(null, Locale.ROOT, StandardCharsets.UTF_8);
-    private static final List<String> OPTIONS = List.of("-proc:none", "-g", "-Xlint:none", "-nowarn", "-implicit:none");
+    /** Texts are joined by plain calls: the platform would make up classes for each place, in every state anew. */
+    private static final List<String> OPTIONS =
+            List.of("-proc:none", "-g", "-Xlint:none", "-nowarn", "-implicit:none", "-XDstringConcat=inline");
 
     /** Classes of a unit that is not made up, and of those that are, by binary name. */
     record Classes(Map<String, byte[]> own, Map<String, byte[]> stubs, String complaint) {}

@@ -103,7 +103,7 @@ final class Encoder {
         try {
             StringBuilder hex = new StringBuilder();
             for (byte one : MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8))) {
-                hex.append(String.format("%02x", one));
+                Json.hex(hex, one, 2);
             }
             return "[\"cut\"," + Json.quote(name) + "," + text.length() + ",\"" + hex + "\","
                     + Json.quote(text.substring(0, 200)) + "]";
@@ -348,7 +348,7 @@ final class Encoder {
             if (Character.isSurrogate(text.charAt(i)) && !Json.paired(text, i)) {
                 StringBuilder hex = new StringBuilder();
                 for (int k = 0; k < text.length(); k++) {
-                    hex.append(String.format("%04x", (int) text.charAt(k)));
+                    Json.hex(hex, text.charAt(k), 4);
                 }
                 tagged("str", hex.toString());
                 return;

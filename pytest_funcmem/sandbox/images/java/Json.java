@@ -14,12 +14,20 @@ final class Json {
             if (c == '"' || c == '\\') {
                 out.append('\\').append(c);
             } else if (c < ' ' || c > '~') {
-                out.append(String.format("\\u%04x", (int) c));
+                hex(out.append("\\u"), c, 4);
             } else {
                 out.append(c);
             }
         }
         return out.append('"').toString();
+    }
+
+    /** Append the last digits of a number, in base 16. */
+    static StringBuilder hex(StringBuilder out, int value, int digits) {
+        for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
+            out.append(Character.forDigit(value >> shift & 15, 16));
+        }
+        return out;
     }
 
     /** Whether a surrogate has its other half beside it. */

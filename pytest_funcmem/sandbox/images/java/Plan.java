@@ -81,7 +81,7 @@ final class Plan {
         for (int i = 0; i < value.length(); i++) {
             char c = value.charAt(i);
             if (c < ' ' || c == '\\' || c > '~') {
-                out.append(String.format("\\%04x", (int) c));
+                Json.hex(out.append('\\'), c, 4);
             } else {
                 out.append(c);
             }

@@ -204,10 +204,18 @@ final class StateRun {
                 + ",\"receiver\":" + (receiver != null && receiverAfter.equals(receiverBefore) ? "[\"unchanged\"]" : receiverAfter)
                 + ",\"arguments\":{" + fields + "},\"module_globals\":{" + globals + "}"
                 + ",\"stdout\":" + out.text() + ",\"stderr\":" + err.text() + ",\"detail\":\"\""
-                + ",\"files\":" + files() + ",\"lines\":" + (coverage ? Program.numbers(run.lines.stream().boxed().toList()) : "[]")
+                + ",\"files\":" + files() + ",\"lines\":" + (coverage ? numbers(run.lines) : "[]")
                 + ",\"features\":" + (coverage ? Program.numbers(run.edges) : "[]")
                 + ",\"shown\":" + Program.texts(shown) + ",\"choices_used\":" + Math.min(run.choices.used(), 100_000)
                 + ",\"made_up\":" + run.madeUp + "}";
+    }
+
+    private static String numbers(java.util.BitSet lines) {
+        StringBuilder out = new StringBuilder("[");
+        for (int line = lines.nextSetBit(0); line >= 0; line = lines.nextSetBit(line + 1)) {
+            out.append(out.length() > 1 ? "," : "").append(line);
+        }
+        return out.append(']').toString();
     }
 
     private static String encode(Loader loader, Object value) {
