@@ -1,9 +1,9 @@
 """A program that stays warm in a container of its own and answers requests, such as a compiler.
 
 It is for what runs nothing of a candidate: no code under test can reach it, so one can serve all of them. It
-gets bytes and gives blocks of bytes; what they mean is not known here. One that did not answer in time, or
-that says it should be asked nothing more, is thrown away. Imports the Docker client, so it is imported only
-where Docker is used.
+gets bytes and gives blocks of bytes, and says what they took of the processor; what they mean is not known
+here. One that did not answer in time, or that says it should be asked nothing more, is thrown away. Imports
+the Docker client, so it is imported only where Docker is used.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _START_S = 120.0
 _REQUESTS = 2000
 """Requests after which a service is replaced, so that nothing can build up in it unseen."""
 _NUMBER = struct.Struct(">i")
-_DONE, _SPENT = -1, -2
+_DONE, _SPENT, _LATE = -1, -2, -3
+_MOST_MS = 2**31 - 1
 _AS_NOBODY = (
     "setpriv",
     "--reuid=65534",
@@ -89,8 +90,8 @@ class WarmService:
     def run(self, task: SandboxTask) -> SandboxResult:
         """Answer the request in a task's payload; the blocks are the records.
 
-        The outcome is ``timeout`` where the task's time passed, and ``signal`` where the program ended over
-        the request, twice; what it had answered before is kept.
+        The outcome is ``timeout`` where the task's time passed, that of the clock or of the processor, and
+        ``signal`` where the program ended over the request, twice; what it had answered before is kept.
 
         Raises:
             SandboxError: The program does not start; nothing is known about the request.
@@ -101,14 +102,12 @@ class WarmService:
                 started = time.monotonic()
                 records: list[bytes] = []
                 outcome: SandboxOutcome = "ended"
-                usable = False
+                usable, cpu_s = False, None
                 try:
-                    usable = container.answer(
-                        task.payload,
-                        records,
-                        deadline=started + task.limits.wall_s,
-                        most=task.limits.output_bytes,
-                    )
+                    end, cpu_s = container.answer(task.payload, records, task.limits)
+                    usable = end == _DONE
+                    if end == _LATE:
+                        outcome = "timeout"
                 except TimeoutError:
                     outcome = "timeout"
                 except _ServiceLostError as lost:
@@ -126,6 +125,7 @@ class WarmService:
                     exit_code=0 if outcome == "ended" else None,
                     signal=9 if outcome == "signal" else None,
                     seconds=time.monotonic() - started,
+                    cpu_s=cpu_s,
                 )
         raise AssertionError("not reached")
 
@@ -198,7 +198,8 @@ class _Container:
             )
             self._stream = AttachedStream(attached)
             self._container.start()
-            if self._number(time.monotonic() + _START_S) != _DONE:
+            ready = time.monotonic() + _START_S
+            if (self._number(ready), self._number(ready)) != (_DONE, 0):
                 raise _ServiceLostError("it did not say that it is ready")
         except ENGINE_FAILURES as exc:
             self.stop()
@@ -209,16 +210,19 @@ class _Container:
             self.stop()
             raise
 
-    def answer(self, request: bytes, records: list[bytes], *, deadline: float, most: int) -> bool:
-        """Ask, and append the blocks of the answer; False where it should not be asked again.
+    def answer(self, request: bytes, records: list[bytes], limits: Limits) -> tuple[int, float]:
+        """Ask, append the blocks of the answer, and give what it ended with and the processor seconds.
 
         Raises:
             TimeoutError: It did not answer in time.
             _ServiceLostError: It ended, or its answer is not one.
         """
+        deadline = time.monotonic() + limits.wall_s
+        most = limits.output_bytes
         self._count += 1
+        head = _NUMBER.pack(max(1, min(int(1000 * limits.cpu_s), _MOST_MS))) + _NUMBER.pack(len(request))
         try:
-            self._open_stream().send(_NUMBER.pack(len(request)) + request, deadline=deadline)
+            self._open_stream().send(head + request, deadline=deadline)
         except TimeoutError:
             raise
         except OSError as exc:
@@ -228,9 +232,10 @@ class _Container:
             if most < 0:
                 raise _ServiceLostError(f"it announced a block of {length} bytes")
             records.append(self._exactly(length, deadline))
-        if length not in (_DONE, _SPENT):
+        if length not in (_DONE, _SPENT, _LATE):
             raise _ServiceLostError(f"it announced a block of {length} bytes")
-        return length == _DONE and self._count < _REQUESTS
+        used = max(0, self._number(deadline)) / 1000
+        return (_SPENT if length == _DONE and self._count >= _REQUESTS else length), used
 
     def stop(self) -> None:
         """Remove it."""

@@ -4,7 +4,9 @@ import java.lang.management.ThreadMXBean;
 
 /** Runs work on a thread of its own, which has a large stack and can be stopped. */
 final class Apart {
-    private static final int PATIENCE = 8;
+    private static final int PATIENCE = 10;
+    /** Of the clock: what has used no processor for so long waits for ever. */
+    private static final long IDLE_NANOS = 2_000_000_000L;
     /** The usual way to it starts a whole server of such things. */
     private static final ThreadMXBean THREADS = sun.management.ManagementFactoryHelper.getThreadMXBean();
 
@@ -41,11 +43,22 @@ final class Apart {
         thread.start();
         // Processor time, so that a busy machine cuts nothing; one that waits for ever is cut by the clock.
         long start = System.nanoTime();
-        long wait = timeoutMillis == 0 ? 0 : Math.min(timeoutMillis, 20);
-        do {
-            thread.join(wait);
-        } while (wait > 0 && thread.isAlive() && THREADS.getThreadCpuTime(thread.getId()) < timeoutMillis * 1_000_000L
-                && System.nanoTime() - start < PATIENCE * timeoutMillis * 1_000_000L);
+        long moved = start;
+        long used = 0;
+        thread.join(timeoutMillis == 0 ? 0 : Math.min(timeoutMillis, 20));
+        while (thread.isAlive()) {
+            long now = System.nanoTime();
+            long spent = THREADS.getThreadCpuTime(thread.getId());
+            if (spent != used) {
+                used = spent;
+                moved = now;
+            }
+            if (used >= timeoutMillis * 1_000_000L || now - moved >= IDLE_NANOS
+                    || now - start >= PATIENCE * timeoutMillis * 1_000_000L) {
+                break;
+            }
+            thread.join(20);
+        }
         if (thread.isAlive()) {
             thread.stop();
             thread.join(200);

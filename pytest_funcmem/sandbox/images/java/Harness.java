@@ -13,6 +13,8 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
@@ -75,11 +77,12 @@ public final class Harness {
         wanted.writeInt(head.length());
         wanted.writeInt(head.length() + code.length());
         Built.writeText(wanted, "count");
-        String answer = new String(workshop.answer(prepare.toByteArray()).get(0), StandardCharsets.US_ASCII);
+        List<byte[]> answers = new ArrayList<>();
+        workshop.answer(prepare.toByteArray(), answers);
         Map<String, String> files = new Preparation("Rehearsal.java", head + code + tail, head.length(), head.length(),
                 head.length() + code.length(), "count").files();
         if (files.isEmpty()) {
-            throw new IllegalStateException(answer);
+            throw new IllegalStateException(new String(answers.get(0), StandardCharsets.US_ASCII));
         }
         ByteArrayOutputStream build = new ByteArrayOutputStream();
         wanted = new DataOutputStream(build);
@@ -91,7 +94,7 @@ public final class Harness {
         }
         wanted.writeInt(1);
         Built.writeText(wanted, code);
-        workshop.answer(build.toByteArray());
+        workshop.answer(build.toByteArray(), answers);
         new Harness(new ByteArrayInputStream(task(new Program(files).build(code), files.get("plan"))),
                 new ByteArrayOutputStream()).execute();
     }
