@@ -40,6 +40,7 @@ class Counters:
     """How much work was done and how much was found in the store."""
 
     completions_generated: int = 0
+    completions_replayed: int = 0
     completions_reused: int = 0
     harnesses_built: int = 0
     harnesses_reused: int = 0

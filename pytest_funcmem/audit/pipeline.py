@@ -1,8 +1,9 @@
 """An audit as a pipeline: model batches, harness building and sandbox runs overlap, bounded.
 
-One thread generates (the target first, then the reference, so that only one model is in memory); a pool of
-threads, one per sandbox worker, builds harnesses and judges. Every finished piece is in the store before what
-needs it starts, so a killed audit goes on from there. A record is asked for by its function and waited for.
+One thread generates: the target first, then the reference, so that only one model is in memory; for a sample,
+block by block. A pool of threads, one per sandbox worker, builds harnesses and judges. Every finished piece
+is in the store before what needs it starts, so a killed audit goes on from there. A record is asked for by
+its function and waited for.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 
 from pytest_funcmem.audit.events import Counters, Event, Listener, Stage
-from pytest_funcmem.audit.generation import Generated, SideName, complete_plan, cut_prompts
+from pytest_funcmem.audit.generation import Completing, Generated, SideName, cut_prompts, sample_blocks
 from pytest_funcmem.audit.judging import Built, build_harness, error_record, judge
 from pytest_funcmem.audit.scoring import Scorer
 from pytest_funcmem.audit.workers import WorkerPool
@@ -76,6 +77,9 @@ class Audit:
         counters: Counts work done and work reused.
         scorer: Adds the scores of metrics; None for none. The audit closes it.
         severities: What a filter rated, by key of the function.
+        sample: Keys of all collected functions in random order, where the audit may end before all are
+            reached; None where it is to reach them all.
+        crowded: Whether memory is too small for both models; asked once one of them was used.
     """
 
     def __init__(
@@ -94,6 +98,8 @@ class Audit:
         counters: Counters | None = None,
         scorer: Scorer | None = None,
         severities: Mapping[str, Severity] | None = None,
+        sample: Sequence[str] | None = None,
+        crowded: Callable[[], bool] = lambda: True,
     ) -> None:
         self.settings = settings
         self.functions = tuple(functions)
@@ -112,6 +118,8 @@ class Audit:
         self._frontends: dict[str, LanguageFrontend] = {}
         self._works: dict[int, _Work] = {}
         self._positions = {function.key: number for number, function in enumerate(self.functions)}
+        self._sample = sample
+        self._crowded = crowded
         self._prompts: tuple[Prompt, ...] = ()
         self._lock = threading.RLock()
         self._cancelled = threading.Event()
@@ -169,29 +177,51 @@ class Audit:
             self._fail_all(f"internal error while generating: {type(error).__name__}: {error}")
 
     def _complete_both(self) -> None:
-        sides: tuple[tuple[SideName, Model], ...] = (("target", self._target), ("reference", self._reference))
-        for side, model in sides:
-            if self._cancelled.is_set():
-                return
-            try:
-                self.identities[side] = model.identity
-                if side == "target":
-                    self._prompts = cut_prompts(self.functions, model, self._store, self.settings, self._tell)
-                complete_plan(
-                    side,
-                    model,
-                    self.functions,
-                    self._prompts,
-                    frozenset(self._works),
-                    store=self._store,
-                    settings=self.settings,
-                    counters=self.counters,
-                    listener=self._tell,
-                    cancelled=self._cancelled,
-                    deliver=partial(self._deliver, side),
-                )
-            finally:
+        models: tuple[tuple[SideName, Model], ...] = (
+            ("target", self._target),
+            ("reference", self._reference),
+        )
+        blocks = [tuple(range(len(self.functions)))]
+        if self._sample is not None:
+            order = [self._positions[key] for key in self._sample]
+            blocks = list(sample_blocks(order, self.settings.batch_size))
+        sides: dict[SideName, Completing] = {}
+        done, turn = 0, 1
+        try:
+            while done < len(blocks):
+                for side, model in models:
+                    if self._cancelled.is_set():
+                        return
+                    if side not in sides:
+                        sides[side] = self._open_side(side, model)
+                    for block in blocks[done : done + turn]:
+                        sides[side].complete(block)
+                    if done + turn >= len(blocks) or self._crowded():
+                        model.close()
+                done += turn
+                if self._crowded():
+                    turn *= 2  # each turn loads both models again
+        finally:
+            for _, model in models:
                 model.close()
+
+    def _open_side(self, side: SideName, model: Model) -> Completing:
+        self.identities[side] = model.identity
+        if side == "target":
+            self._prompts = cut_prompts(self.functions, model, self._store, self.settings, self._tell)
+        return Completing(
+            side,
+            model,
+            self.functions,
+            self._prompts,
+            frozenset(self._works),
+            store=self._store,
+            settings=self.settings,
+            counters=self.counters,
+            listener=self._tell,
+            cancelled=self._cancelled,
+            deliver=partial(self._deliver, side),
+        )
 
     def _deliver(self, side: SideName, position: int, generated: Generated) -> None:
         with self._lock:

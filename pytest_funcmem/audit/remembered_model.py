@@ -15,11 +15,12 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import GenerationProgress, Model, PromptCutter, Store
 from pytest_funcmem.core.records import Completion, ModelIdentity, Prompt, SourceFunction
 from pytest_funcmem.models.checkpoint import find_checkpoint, tokenizer_files_digest
+from pytest_funcmem.models.memory import weights_fit
 from pytest_funcmem.models.open_model import open_model
 from pytest_funcmem.models.spec import parse_spec
 from pytest_funcmem.store.codec import encode
 
-__all__ = ["RememberedModel"]
+__all__ = ["Crowding", "RememberedModel"]
 
 
 class RememberedModel:
@@ -35,7 +36,7 @@ class RememberedModel:
     """
 
     def __init__(self, spec: str, settings: Settings, store: Store) -> None:
-        self._spec = spec
+        self.spec = spec
         self._settings = settings
         self._store = store
         self._model: Model | None = None
@@ -65,7 +66,7 @@ class RememberedModel:
     @property
     def batch_size(self) -> int:
         """Prompts to hand over together."""
-        kind = parse_spec(self._spec).kind
+        kind = parse_spec(self.spec).kind
         return self._settings.batch_size if kind == "hf" else self._opened().batch_size
 
     def cutter(self) -> PromptCutter:
@@ -83,14 +84,43 @@ class RememberedModel:
         """Complete one batch; see ``Model.complete``."""
         return self._opened().complete(functions, prompts, max_new_tokens=max_new_tokens, progress=progress)
 
+    @property
+    def opened(self) -> bool:
+        """Whether it is in memory."""
+        return self._model is not None
+
     def close(self) -> None:
-        """Free what was opened, if anything was."""
+        """Free what was opened, if anything was; asked again, it is opened again."""
         if self._model is not None:
             self._model.close()
+            self._model = None
 
     def _opened(self) -> Model:
         if self._model is None:
-            self._model = open_model(self._spec, self._settings)
+            self._model = open_model(self.spec, self._settings)
             if self._key is not None:
                 self._store.put("model", self._key, encode(self._model.identity))
         return self._model
+
+
+class Crowding:
+    """Whether several models are too large to be in memory together; found out once, when one of them is.
+
+    Args:
+        models: The models.
+        settings: Of the audit.
+    """
+
+    def __init__(self, models: Sequence[RememberedModel], settings: Settings) -> None:
+        self._models = tuple(models)
+        self._settings = settings
+        self._known: bool | None = None
+
+    def __call__(self) -> bool:
+        """False while none of them is open: what is not in memory does not have to leave it."""
+        if self._known is None:
+            absent = [model.spec for model in self._models if not model.opened]
+            if len(absent) == len(self._models):
+                return False
+            self._known = not weights_fit([parse_spec(spec) for spec in absent], self._settings)
+        return self._known

@@ -19,7 +19,7 @@ from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.errors import MissingExtraError, ModelSpecError
 from pytest_funcmem.models.spec import ModelSpec
 
-__all__ = ["Checkpoint", "find_checkpoint", "tokenizer_files_digest"]
+__all__ = ["Checkpoint", "find_checkpoint", "tokenizer_files_digest", "weight_files"]
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")
 _HUB_TIMEOUT_S = 5.0
@@ -87,7 +87,7 @@ def _missing(spec: ModelSpec, why: str) -> ModelSpecError:
 
 
 def _directory(spec: ModelSpec, directory: Path, *, hashed: bool = True) -> Checkpoint:
-    weights = sorted(directory.glob("*.safetensors")) or sorted(directory.glob("pytorch_model*.bin"))
+    weights = _plain_weights(directory)
     ggufs = sorted(directory.glob("*.gguf"))
     if ggufs and not weights:
         if len(ggufs) > 1:
@@ -184,6 +184,17 @@ def _refuse_pointer(path: Path) -> None:
             where=str(path),
             remedy="Fetch them with 'git lfs pull'.",
         )
+
+
+def weight_files(checkpoint: Checkpoint) -> list[Path]:
+    """The files that hold the weights."""
+    if checkpoint.gguf is not None:
+        return [checkpoint.directory / checkpoint.gguf]
+    return _plain_weights(checkpoint.directory)
+
+
+def _plain_weights(directory: Path) -> list[Path]:
+    return sorted(directory.glob("*.safetensors")) or sorted(directory.glob("pytorch_model*.bin"))
 
 
 def tokenizer_files_digest(checkpoint: Checkpoint) -> str:

@@ -122,11 +122,11 @@ def is_controller(config: pytest.Config) -> bool:
     return bool(config.getoption("numprocesses", None) or config.getoption("tx", None))
 
 
-def refuse_distribution(config: pytest.Config, settings: Settings) -> None:
+def refuse_distribution(config: pytest.Config) -> None:
     """Refuse what cannot be audited by the processes of pytest-xdist.
 
     Raises:
-        UsageError: Workers on other machines, every item in every worker, or a sample in random order.
+        UsageError: Workers on other machines, or every item in every worker.
     """
     if not is_controller(config):
         return
@@ -145,12 +145,6 @@ def refuse_distribution(config: pytest.Config, settings: Settings) -> None:
             "An audit runs each function once.",
             where="--dist=each",
             remedy="Leave --dist out, or use --dist=load.",
-        )
-    if settings.stop_early or settings.time_budget is not None:
-        raise UsageError(
-            "A sample is audited in one order, which the processes of pytest-xdist do not keep.",
-            where="-n with " + ("--funcmem-stop-early" if settings.stop_early else "--funcmem-time-budget"),
-            remedy="Leave -n out, or set -n 0 where it is a default; the audit itself works on all cores.",
         )
 
 

@@ -6,6 +6,7 @@ travel as files of a private directory: the controller makes it, tells the worke
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -22,7 +23,7 @@ from pytest_funcmem.store.directory_store import DirectoryStore
 __all__ = ["RecordInbox", "RecordOutbox"]
 
 _LOOK_S = 0.05
-_KIND = "record"
+_KIND, _STOP = "record", "stop"
 
 
 class RecordOutbox:
@@ -33,14 +34,36 @@ class RecordOutbox:
         self._store = DirectoryStore(self.path)
         self._store.prepare()
 
+    def put(self, nodeid: str, record: AuditRecord) -> None:
+        """Lay a record down.
+
+        Raises:
+            StoreError: It cannot be written; whoever waits for records learns that no more will come.
+        """
+        try:
+            self._store.put(_KIND, text_digest(nodeid), encode(record))
+        except StoreError:
+            self.close()
+            raise
+
+    def stop(self, run: str, reason: str) -> None:
+        """Say that no more records of a run will come.
+
+        Raises:
+            StoreError: As for ``put``.
+        """
+        try:
+            self._store.put(_STOP, text_digest(run), reason)
+        except StoreError:
+            self.close()
+            raise
+
     def pass_on(self, nodeid: str, future: Future[AuditRecord]) -> None:
         """Lay a record down as soon as it is there; called back from the pipeline's threads."""
 
         def put(done: Future[AuditRecord]) -> None:
-            try:
-                self._store.put(_KIND, text_digest(nodeid), encode(done.result()))
-            except StoreError:
-                self.close()  # whoever waits learns that no record will come
+            with contextlib.suppress(StoreError):
+                self.put(nodeid, done.result())
 
         future.add_done_callback(put)
 
@@ -61,17 +84,25 @@ class RecordInbox:
         self._store = DirectoryStore(path)
         self._parent = os.getppid()
 
-    def wait(self, nodeid: str) -> AuditRecord:
-        """The record of an item, waited for.
+    def wait(self, nodeid: str, run: str) -> AuditRecord | str:
+        """The record of an item, waited for; or why its run ended before it.
+
+        Args:
+            nodeid: Of the item.
+            run: Name of its run.
 
         Raises:
             AuditError: The controller is gone, or cannot hand records over.
         """
         key = text_digest(nodeid)
+        stop = text_digest(run)
         while True:
+            reason = self._store.get(_STOP, stop)  # looked for first: what comes before the end counts
             found = self._store.get(_KIND, key)
             if found is not None:
                 return decode(AuditRecord, found)
+            if reason is not None:
+                return str(reason)
             if not self.path.is_dir() or os.getppid() != self._parent:
                 raise AuditError(
                     "The process that audits has ended or can hand over no more records.",

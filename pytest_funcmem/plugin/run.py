@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import pytest
 from pytest_funcmem.audit.events import Counters
 from pytest_funcmem.audit.pipeline import Audit
 from pytest_funcmem.audit.preflight import named_functions
-from pytest_funcmem.audit.remembered_model import RememberedModel
+from pytest_funcmem.audit.remembered_model import Crowding, RememberedModel
 from pytest_funcmem.audit.world import open_world
 from pytest_funcmem.core.digests import text_digest
 from pytest_funcmem.core.errors import UsageError
@@ -27,12 +27,12 @@ from pytest_funcmem.plugin.progress import Progress
 from pytest_funcmem.plugin.quiet_log import QuietLog
 from pytest_funcmem.plugin.ratings import Ratings
 from pytest_funcmem.plugin.relay import RecordInbox, RecordOutbox
+from pytest_funcmem.plugin.sample import Ending, Release
 from pytest_funcmem.reporting.gate_lines import gate_json, gate_lines
 from pytest_funcmem.reporting.masking import mask
 from pytest_funcmem.store.directory_store import DirectoryStore
 from pytest_funcmem.verdict.gate import LimitResult, RunDecision, exit_decision, limit_results
 from pytest_funcmem.verdict.rates import Summary, summarise
-from pytest_funcmem.verdict.sequence import SEQUENCE, Question
 
 __all__ = ["AuditRun"]
 
@@ -73,18 +73,13 @@ class AuditRun:
         self.audit: Audit | None = None
         self.builders: dict[str, ProcessBuilder] = {}
         self.inbox: RecordInbox | None = None
-        self.stopped: str | None = None  # why the rest is skipped
-        self.settled: str | None = None
         self.store: DirectoryStore | None = None
         self.named = self._named()
         # Functions that a replay file does not name.
         self.unnamed = 0 if self.named is None else sum(f.key not in self.named for f in corpus.functions)
-        self._question = (
-            Question(acceptance.limits, min_conclusive=settings.min_conclusive)
-            if settings.stop_early
-            else None
-        )
-        self._deadline: float | None = None
+        self._close_lock = threading.Lock()
+        self._release: Release | None = None  # of a sample, where other processes show the items
+        self._ending = Ending(settings, acceptance.limits)
         self._quiet = QuietLog()
         self._told: dict[str, str] = {}
         self.closed = False
@@ -132,6 +127,11 @@ class AuditRun:
         return sorted(keys, key=lambda key: text_digest(f"{self.settings.seed}:{key}"))
 
     @property
+    def name(self) -> str:
+        """What every process of the session calls this run."""
+        return f"{self.audit_file}:{self.label}"
+
+    @property
     def samples(self) -> bool:
         """Whether the functions are audited in random order, so that what is reached is a sample."""
         return self.settings.stop_early or self.settings.time_budget is not None
@@ -149,12 +149,12 @@ class AuditRun:
         settings = self.settings
         if settings.mask:
             self._quiet.start()
-        if settings.time_budget is not None:
-            self._deadline = time.monotonic() + settings.time_budget
+        self._ending.begin()
         self.store = DirectoryStore(Path(settings.store))
         self.store.prepare()
         target = RememberedModel(_given(settings.target), settings, self.store)
         reference = RememberedModel(_given(settings.reference), settings, self.store)
+        shuffled = self.shuffled([function.key for function in self.corpus.functions])
         counters = Counters()
         scorer = self.ratings.open_scorer(self.store, counters)
         world = open_world(
@@ -182,12 +182,19 @@ class AuditRun:
             counters=counters,
             scorer=scorer,
             severities=self.ratings.severities,
+            sample=shuffled if self.samples else None,
+            crowded=Crowding((target, reference), settings),
         )
-        keys = list(self.entries)
-        self.audit.start(self.shuffled(keys) if self.samples else keys)
-        if outbox is not None:
-            for key, entry in self.entries.items():
-                outbox.pass_on(entry.nodeid, self.audit.future(key))
+        keys = [key for key in shuffled if key in self.entries] if self.samples else list(self.entries)
+        self.audit.start(keys)
+        if outbox is None:
+            return
+        if self.samples:
+            places = [(key, self.entries[key].nodeid) for key in keys]
+            self._release = Release(self.name, places, self.audit, outbox, self._ending, self._end)
+            return
+        for key, entry in self.entries.items():
+            outbox.pass_on(entry.nodeid, self.audit.future(key))
 
     def _make_builders(self) -> dict[str, ProcessBuilder]:
         """The local builder by language, where there is one."""
@@ -208,20 +215,45 @@ class AuditRun:
             AuditError: The process that audits is gone.
         """
         if self.inbox is not None:
-            return self.take(key, self.inbox.wait(self.entries[key].nodeid))
+            found = self.inbox.wait(self.entries[key].nodeid, self.name)
+            if isinstance(found, str):
+                self._ending.reason = found
+                return None
+            return self.take(key, found)
         if self.stopped is not None:
             return None
         if self.audit is None:
             self.start()
         if self.audit is None:
             raise AssertionError("started above")
-        left = None if self._deadline is None else self._deadline - time.monotonic()
-        record = self.progress.wait(self.audit.future(key), timeout_s=left)
+        record = self.progress.wait(self.audit.future(key), timeout_s=self._ending.left_s())
         if record is None:
-            self.stopped = f"not reached within the time budget of {self.settings.time_budget:g} s"
+            self._ending.run_out()
             self.close()
             return None
+        if self.entries[key].record is None:
+            self._ending.weigh(record, len(self.entries))
+            if self._ending.reason is not None:
+                self.close()
         return self.take(key, record)
+
+    @property
+    def stopped(self) -> str | None:
+        """Why what was not reached is skipped; None while the run goes on."""
+        return self._ending.reason
+
+    @property
+    def settled(self) -> str | None:
+        """What settled the question early, for reports."""
+        return self._ending.settled
+
+    def reached(self, key: str) -> None:
+        """Take note, where other processes show the items, that one of them has shown this."""
+        if self.audit is None or self.entries[key].record is not None:
+            return
+        future = self.audit.future(key)
+        if future.done() and (self._release is None or key in self._release):
+            self.take(key, future.result())
 
     def take(self, key: str, record: AuditRecord) -> AuditRecord:
         """Take in the record of a function whose item was reached."""
@@ -232,14 +264,6 @@ class AuditRun:
             record = mask(record)
         entry.record = record
         entry.standing, entry.note = self.acceptance.standing(record)
-        if self._question is not None:
-            self._question.add(record.verdict, record.function.language)
-            answer = self._question.answer()
-            if answer is not None and self.stopped is None:
-                reached = sum(entry.record is not None for entry in self.entries.values())
-                self.settled = f"after {reached} of {len(self.entries)} functions, {answer} ({SEQUENCE})"
-                self.stopped = f"not reached: the maximal rate was settled after {reached} functions"
-                self.close()
         return record
 
     def told(self, reason: str, nodeid: str) -> str:
@@ -252,6 +276,8 @@ class AuditRun:
         """Whether the pipeline has nothing left to do, so that it can be closed."""
         if self.audit is None:
             return False
+        if self.stopped is not None:
+            return True
         keys = list(self.entries)
         while self._done < len(keys) and self.audit.future(keys[self._done]).done():
             self._done += 1
@@ -259,12 +285,18 @@ class AuditRun:
 
     def close(self) -> None:
         """Stop the pipeline; finished pieces stay in the store. May be called twice."""
+        if self._release is not None:
+            self._release.stop()
+        self._end()
+
+    def _end(self) -> None:
         self.closed = True
-        if self.audit is not None:
-            self.audit.close()
-        for builder in self.builders.values():
-            builder.close()
-        self._quiet.stop()
+        with self._close_lock:  # the thread that hands a sample over may end the run as well
+            if self.audit is not None:
+                self.audit.close()
+            for builder in self.builders.values():
+                builder.close()
+            self._quiet.stop()
 
     # --------------------------------------------------------------------------------------- reporting
 

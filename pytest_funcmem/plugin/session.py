@@ -87,7 +87,7 @@ class AuditSession:
             return
         ini, line = command_line_settings(config)
         settings = settings_from([("ini file", ini), ("command line", line)])
-        refuse_distribution(config, settings)
+        refuse_distribution(config)
         paths = self._take_arguments(bool(settings.source))
         if not settings.source:
             line["source"] = tuple(paths) or (".",)
@@ -106,7 +106,7 @@ class AuditSession:
             UsageError: The file or what it names cannot be used.
         """
         settings = audit_file_settings(path, self.config)
-        refuse_distribution(self.config, settings)
+        refuse_distribution(self.config)
         if not settings.source:
             raise UsageError(
                 "The audit file names no source.",
@@ -269,8 +269,7 @@ class AuditSession:
         place = self._places.get(nodeid)
         if place is not None:
             run, key = place
-            if run.audit is not None and run.entries[key].record is None and run.audit.future(key).done():
-                run.take(key, run.audit.future(key).result())
+            run.reached(key)
 
     def _start_next(self) -> None:
         for run in self.runs:

@@ -14,11 +14,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from pytest_funcmem.core.errors import UsageError
-from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Harness, Inconclusive, Json, Rate, Sensitivity, Side
 from pytest_funcmem.reporting.digests import shown_digest
-from pytest_funcmem.reporting.files import write_whole
-from pytest_funcmem.verdict.rates import Rates, Summary, summarise
+from pytest_funcmem.reporting.report_file import ReportFile
+from pytest_funcmem.verdict.rates import Rates, Summary
 from pytest_funcmem.verdict.thresholds import strongest_stub
 
 __all__ = [
@@ -40,46 +39,24 @@ _STAGES = ("generate", "build", "run")
 _LEAK_RATES = ("functional", "verbatim", "leaks")
 
 
-class JsonReporter:
+class JsonReporter(ReportFile):
     """Writes the JSON report of a finished audit.
 
     Args:
         settings: Of the audit; its thresholds are needed for the noise floor.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    what = "JSON report"
 
-    def write(
-        self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str], path: Path
-    ) -> None:
-        """Write the file beside its place and rename it.
-
-        Args:
-            manifest: What the run was made under.
-            records: Finished records.
-            nodeids: Their node ids, in the same order.
-            path: Where the report goes.
-
-        Raises:
-            AuditError: The file cannot be written; nothing is left of it.
-        """
-        summary = summarise(records, tau_func=self._settings.tau_func, tau_text=self._settings.tau_text)
+    def pieces(self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str]) -> Iterator[str]:
+        """The report's text; see ``ReportFile``."""
+        summary = self.summary(records)
         models = {}
-        if len(self._settings.model) > 1:
-            models = {
-                label: summarise(own, tau_func=self._settings.tau_func, tau_text=self._settings.tau_text)
-                for label, own in _by_label(records, nodeids).items()
-            }
+        if len(self.settings.model) > 1:
+            models = {label: self.summary(own) for label, own in _by_label(records, nodeids).items()}
         lines = report_lines(manifest, records, nodeids, summary, models)
-        write_whole(
-            path,
-            (
-                json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(", ", ": ")) + "\n"
-                for line in lines
-            ),
-            what="JSON report",
-        )
+        for line in lines:
+            yield json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(", ", ": ")) + "\n"
 
 
 def report_lines(

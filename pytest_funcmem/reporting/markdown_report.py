@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
-from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Json, Rate, Side
-from pytest_funcmem.reporting.files import write_whole
 from pytest_funcmem.reporting.plain_text import shorten, visible
+from pytest_funcmem.reporting.report_file import ReportFile
 from pytest_funcmem.reporting.run_facts import gate_texts, headline, model_name, not_reached, standings
 from pytest_funcmem.reporting.summary import change_text
-from pytest_funcmem.verdict.rates import Rates, Summary, summarise
+from pytest_funcmem.verdict.rates import Rates, Summary
 
 __all__ = ["MarkdownReporter"]
 
@@ -24,35 +22,23 @@ _LEAKS = 100  # leaks that are listed; job summaries have a limit of a mebibyte
 _TEXT = 160
 
 
-class MarkdownReporter:
+class MarkdownReporter(ReportFile):
     """Writes the Markdown report of a finished audit.
 
     Args:
         settings: Of the audit.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    what = "Markdown report"
 
-    def write(
-        self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str], path: Path
-    ) -> None:
-        """Write the file beside its place and rename it.
-
-        Args:
-            manifest: What the run was made under.
-            records: Finished records.
-            nodeids: Their node ids, in the same order.
-            path: Where the report goes.
-
-        Raises:
-            AuditError: The file cannot be written; nothing is left of it.
-        """
-        summary = summarise(records, tau_func=self._settings.tau_func, tau_text=self._settings.tau_text)
+    def pieces(self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str]) -> Iterator[str]:
+        """The report's text; see ``ReportFile``."""
+        summary = self.summary(records)
         lines = [*_head(manifest, summary), *_rate_lines(summary), *_reason_lines(summary)]
         lines += _leak_lines(records, nodeids, standings(manifest))
         lines += _near_lines(summary)
-        write_whole(path, (f"{line}\n" for line in lines), what="Markdown report")
+        for line in lines:
+            yield f"{line}\n"
 
 
 def _head(manifest: Mapping[str, Json], summary: Summary) -> Iterator[str]:

@@ -7,18 +7,16 @@ that did not succeed; what is inconclusive is counted in the run's properties an
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Json, Side
 from pytest_funcmem.corpora.places import file_of
 from pytest_funcmem.reporting.digests import shown_digest
-from pytest_funcmem.reporting.files import write_whole
 from pytest_funcmem.reporting.plain_text import visible
+from pytest_funcmem.reporting.report_file import ReportFile
 from pytest_funcmem.reporting.run_facts import model_name, standings
-from pytest_funcmem.verdict.rates import summarise
 
 __all__ = ["SarifReporter"]
 
@@ -48,44 +46,30 @@ _RULES = (
 _ROOT = "%SRCROOT%"
 
 
-class SarifReporter:
+class SarifReporter(ReportFile):
     """Writes the SARIF report of a finished audit.
 
     Args:
         settings: Of the audit; its sources say where the files lie.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    what = "SARIF report"
 
-    def write(
-        self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str], path: Path
-    ) -> None:
-        """Write the file beside its place and rename it.
-
-        Args:
-            manifest: What the run was made under.
-            records: Finished records.
-            nodeids: Their node ids, in the same order.
-            path: Where the report goes.
-
-        Raises:
-            AuditError: The file cannot be written; nothing is left of it.
-        """
+    def pieces(self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str]) -> Iterator[str]:
+        """The report's text; see ``ReportFile``."""
         run = self._run(manifest, records, nodeids)
         log = {
             "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
             "version": "2.1.0",
             "runs": [run],
         }
-        text = json.dumps(log, ensure_ascii=True, allow_nan=False, indent=1)
-        write_whole(path, (text, "\n"), what="SARIF report")
+        yield json.dumps(log, ensure_ascii=True, allow_nan=False, indent=1)
+        yield "\n"
 
     def _run(
         self, manifest: Mapping[str, Json], records: Sequence[AuditRecord], nodeids: Sequence[str]
     ) -> dict[str, Json]:
-        settings = self._settings
-        summary = summarise(records, tau_func=settings.tau_func, tau_text=settings.tau_text)
+        summary = self.summary(records)
         tool = manifest.get("tool") or {}
         standing = standings(manifest)
         pairs = list(zip(records, nodeids, strict=True))
@@ -164,7 +148,7 @@ class SarifReporter:
 
     def _artifact(self, path: str) -> dict[str, Json]:
         """The file, below the working directory if it is there; a data set's row by its path."""
-        file = file_of(self._settings.source, path)
+        file = file_of(self.settings.source, path)
         here = Path.cwd()
         if file is not None and file.is_relative_to(here):
             path = file.relative_to(here).as_posix()

@@ -116,6 +116,7 @@ def summary_lines(summary: Summary, *, counters: Counters | None = None, width: 
     if counters is not None:
         made = [
             f"generated {_count(counters.completions_generated, 'completion')}",
+            *([f"replayed {counters.completions_replayed}"] if counters.completions_replayed else []),
             f"built {_count(counters.harnesses_built, 'harness')}",
             f"made {_count(counters.candidates_run, 'run')}",
         ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -109,9 +110,12 @@ def collect(path: Path, *, older_than_s: float | None = None) -> Collected:
         with contextlib.suppress(FileNotFoundError):
             status = entry.stat()
             unused = older_than_s is not None and now - status.st_mtime > older_than_s
-            if unused or _fault(entry, root):
+            if unused:
                 entry.unlink()
-                counts["unused" if unused else "damaged"] += 1
+                counts["unused"] += 1
+                freed += status.st_size
+            elif _fault(entry, root) and _removed(entry, root):
+                counts["damaged"] += 1
                 freed += status.st_size
     for left in root.rglob(".*.tmp"):
         with contextlib.suppress(FileNotFoundError):
@@ -150,10 +154,21 @@ def _others(path: Path) -> Iterator[Path]:
                 yield child
 
 
-def _fault(entry: Path, root: Path) -> str:
-    """What is wrong with an entry; "" if nothing."""
+def _removed(entry: Path, root: Path) -> bool:
+    """Remove a damaged entry, unless another process has made it again meanwhile."""
+    aside = entry.with_name(f".{entry.name[:16]}-{secrets.token_hex(8)}.tmp")
+    entry.rename(aside)
+    if not _fault(entry, root, at=aside):
+        aside.replace(entry)
+        return False
+    aside.unlink()
+    return True
+
+
+def _fault(entry: Path, root: Path, *, at: Path | None = None) -> str:
+    """What is wrong with an entry, wherever it lies at the moment; "" if nothing."""
     try:
-        raw = entry.read_bytes()
+        raw = (at or entry).read_bytes()
     except FileNotFoundError:
         return ""
     except OSError as exc:

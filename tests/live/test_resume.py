@@ -11,23 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import PairAudit
+
 pytestmark = pytest.mark.pair
 
 
-def command(pair: Path, place: Path, store: str, report: str) -> list[str]:
-    return [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        f"--rootdir={place}",
-        f"--funcmem-model={pair / 'target'}",
-        f"--funcmem-reference={pair / 'reference'}",
-        f"--funcmem-source={pair / 'sources'}",
-        f"--funcmem-store={store}",
-        f"--funcmem-report=json:{report}",
-        "--funcmem-sandbox=namespace",
-    ]
+def command(audit: PairAudit, place: Path, report: str) -> list[str]:
+    own = [f"--rootdir={place}", "--funcmem-store=store", f"--funcmem-report=json:{report}"]
+    return [sys.executable, "-m", "pytest", "-q", *audit.options, *own]
 
 
 def without_times(path: Path) -> list[dict[str, object]]:
@@ -43,10 +34,10 @@ def finished(store: Path, kind: str) -> int:
 
 
 @pytest.mark.parametrize("kind", ["completion", "harness", "execution"])
-def test_killed_and_started_again(pair_dir: Path, tmp_path: Path, kind: str, whole_report: Path) -> None:
+def test_killed_and_started_again(pair_audit: PairAudit, tmp_path: Path, kind: str) -> None:
     store = tmp_path / "store"
     process = subprocess.Popen(
-        command(pair_dir, tmp_path, "store", "never.jsonl"),
+        command(pair_audit, tmp_path, "never.jsonl"),
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -62,26 +53,11 @@ def test_killed_and_started_again(pair_dir: Path, tmp_path: Path, kind: str, who
     assert kept[kind] >= 5
 
     again = subprocess.run(
-        command(pair_dir, tmp_path, "store", "again.jsonl"),
+        command(pair_audit, tmp_path, "again.jsonl"),
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
     )
     assert again.returncode == 1, again.stdout
-    assert without_times(tmp_path / "again.jsonl") == without_times(whole_report)
-
-
-@pytest.fixture(scope="module")
-def whole_report(pair_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of an audit that nobody killed."""
-    place = tmp_path_factory.mktemp("whole")
-    done = subprocess.run(
-        command(pair_dir, place, "store", "whole.jsonl"),
-        cwd=place,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1, done.stdout
-    return place / "whole.jsonl"
+    assert without_times(tmp_path / "again.jsonl") == without_times(pair_audit.report)

@@ -43,11 +43,11 @@ def test_workers_show_what_the_controller_audits(scene, audit, monkeypatch: pyte
         [
             "*FUNCTIONAL LEAK*",
             "verdicts*1 functional*1 verbatim*1 clean*",
-            "*generated 6 completions*",
+            "*generated 0 completions, replayed 6,*",
             "gate*fails*",
         ]
     )
-    assert shared.stdout.str().count("generated 6 completions") == 1
+    assert shared.stdout.str().count("replayed 6") == 1
     assert outcomes(audit("-n2", "--lf")) == {"failed": 2}
     temporary = scene.pytester.mkdir("temporary")
     monkeypatch.setenv("TMPDIR", str(temporary))
@@ -72,6 +72,24 @@ def test_audit_files_and_ordinary_tests_are_distributed_together(scene, shared_s
     assert (result.ret, outcomes(result)) == (0, {"passed": 5, "xfailed": 2})
     assert len(scene.report()) == 8
     assert "delay_class" in (scene.pytester.path / "accepted.toml").read_text(encoding="utf-8")
+
+
+def test_a_sample_ends_where_one_process_would_end_it(scene, audit) -> None:
+    options = ["--funcmem-max-rate=0", "--funcmem-stop-early", "-rs"]
+    alone = audit(*options, "--funcmem-report=json:alone.jsonl")
+    shared = audit(*options, "-n2", "--funcmem-report=json:shared.jsonl")
+    assert (shared.ret, outcomes(shared)) == (alone.ret, outcomes(alone))
+    assert outcomes(alone)["skipped"] >= 1
+    place = scene.pytester.path
+    assert without_times(place / "shared.jsonl") == without_times(place / "alone.jsonl")
+    shared.stdout.fnmatch_lines(["settled*", "SKIPPED*not reached: the maximal rate was settled after*"])
+    over = audit("--funcmem-time-budget=0.001", "-rs", "-n2")
+    assert (over.ret, outcomes(over)) == (6, {"skipped": 3})
+    over.stdout.fnmatch_lines(["SKIPPED*not reached within the time budget of 0.001 s"])
+    # A budget that suffices changes nothing, and each of two models has its own.
+    models = [f"--funcmem-model=replay:{path}" for path in (scene.target, scene.reference)]
+    enough = audit(*models, "--funcmem-time-budget=3600", "-n2")
+    assert outcomes(enough) == {"failed": 2, "passed": 4}
 
 
 def test_a_controller_that_cannot_start_is_a_usage_error(scene, monkeypatch: pytest.MonkeyPatch) -> None:

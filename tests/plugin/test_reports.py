@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import gzip
 import re
 from importlib.util import find_spec
@@ -84,8 +85,17 @@ def test_junit_and_json_of_an_audit_hold_to_their_schemas(scene) -> None:
     assert len(lines) == 5
     for line in lines:
         assert [error.message for error in validator.iter_errors(line)] == []
-    xmlschema.XMLSchema(str(ROOT / "tests" / "schemas" / "junit.xsd")).validate(str(path))
-    cases = {case.get("name"): case for case in ElementTree.parse(path).iter("testcase")}
+    tree = ElementTree.parse(path)
+    bare = copy.deepcopy(tree)
+    # The schema is older than properties of test cases, which pytest writes and build servers read.
+    for case in bare.iter("testcase"):
+        for properties in case.findall("properties"):
+            case.remove(properties)
+    schema = xmlschema.XMLSchema(str(ROOT / "tests" / "schemas" / "junit-10.xsd"))
+    schema.validate(bare.getroot())
+    next(bare.iter("testcase")).attrib.pop("name")
+    assert not schema.is_valid(bare.getroot())
+    cases = {case.get("name"): case for case in tree.iter("testcase")}
     assert set(cases) == {"parcel_fee", "delay_class", "Depot.store"}
     fee = {item.get("name"): item.get("value") for item in cases["parcel_fee"].iter("property")}
     assert fee["funcmem_verdict"] == "functional"

@@ -15,58 +15,40 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 
-from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Json
-from pytest_funcmem.reporting.files import write_whole
 from pytest_funcmem.reporting.html.details import details, index_row
 from pytest_funcmem.reporting.html.overview import overview
 from pytest_funcmem.reporting.plain_text import visible
+from pytest_funcmem.reporting.report_file import ReportFile
 from pytest_funcmem.reporting.run_facts import headline, standings
-from pytest_funcmem.verdict.rates import summarise
 
 __all__ = ["HtmlReporter"]
 
 CHUNK = 40
 """Functions whose details are packed together: unpacking one unpacks these."""
 
+SCRIPT = ("nodes", "filters", "list", "code", "evidence", "function", "routes", "start")
+"""The parts of the page's script, in order; one may use what those before it define."""
+
 _SLOT = re.compile(r"@@([A-Z]+)@@")
 
 
-class HtmlReporter:
+class HtmlReporter(ReportFile):
     """Writes the HTML report of a finished audit.
 
     Args:
         settings: Of the audit.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    what = "HTML report"
 
-    def write(
-        self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str], path: Path
-    ) -> None:
-        """Write the file beside its place and rename it.
-
-        Args:
-            manifest: What the run was made under.
-            records: Finished records.
-            nodeids: Their node ids, in the same order.
-            path: Where the report goes.
-
-        Raises:
-            AuditError: The file cannot be written; nothing is left of it.
-        """
-        write_whole(path, self._pieces(manifest, records, nodeids), what="HTML report")
-
-    def _pieces(
-        self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str]
-    ) -> Iterator[str]:
-        settings = self._settings
-        summary = summarise(records, tau_func=settings.tau_func, tau_text=settings.tau_text)
+    def pieces(self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str]) -> Iterator[str]:
+        """The page, in order; see ``ReportFile``."""
+        settings = self.settings
+        summary = self.summary(records)
         standing = standings(manifest)
-        style, script = _asset("page.css"), _asset("page.js")
+        style, script = _asset("page.css"), _script()
         index = {
             "chunk": CHUNK,
             "taus": [settings.tau_func, settings.tau_text],
@@ -102,6 +84,12 @@ def _filled(template: str, slots: dict[str, str]) -> str:
 
 def _asset(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """The parts of the script as one: they share names with each other and none with anything else."""
+    parts = "\n".join(_asset(f"script/{name}.js") for name in SCRIPT)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 def _policy(style: str, script: str) -> str:

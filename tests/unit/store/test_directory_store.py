@@ -219,6 +219,25 @@ def test_several_processes_share_one_directory(root: Path) -> None:
     assert leftovers(root) == []
 
 
+def test_a_file_that_another_machine_tidied_away_is_written_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tidied: list[Path] = []
+
+    def tidy(descriptor: int) -> None:
+        if len(tidied) < 2:
+            tidied.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+            tidied[-1].unlink()
+
+    store = DirectoryStore(root)
+    store.prepare()
+    monkeypatch.setattr(os, "fsync", tidy)
+    store.put("harness", KEY, {"a": 1})
+    assert len(tidied) == 2
+    assert store.get("harness", KEY) == {"a": 1}
+    assert leftovers(root) == []
+
+
 def test_what_killed_writers_left_is_tidied_once_old(root: Path) -> None:
     DirectoryStore(root).put("record", KEY, 1)
     directory = entry_path(root, "record").parent

@@ -12,7 +12,7 @@ import pytest
 from pytest_funcmem.cli import main
 from pytest_funcmem.core.digests import text_digest
 from pytest_funcmem.core.errors import UsageError
-from pytest_funcmem.store import DirectoryStore
+from pytest_funcmem.store import DirectoryStore, upkeep
 from pytest_funcmem.store.directory_store import entry_place
 from pytest_funcmem.store.upkeep import collect, contents, damaged
 
@@ -71,6 +71,25 @@ def test_damage_is_named_removed_and_made_again(store: DirectoryStore) -> None:
     assert collect(store.path).damaged == 4
     assert list(damaged(store.path)) == []
     assert (store.get("harness", KEYS[0]), store.get("record", "no digest")) == (7, 1)
+
+
+def test_an_entry_that_was_made_again_while_it_was_looked_at_stays(
+    store: DirectoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damage(store)
+    look = upkeep._fault
+
+    def slow(entry: Path, root: Path, *, at: Path | None = None) -> str:
+        found = look(entry, root, at=at)
+        if found and at is None:
+            store.put("harness", entry.stem, {"again": True})
+        return found
+
+    monkeypatch.setattr(upkeep, "_fault", slow)
+    assert collect(store.path).damaged == 0
+    monkeypatch.undo()
+    assert list(damaged(store.path)) == []
+    assert [store.get("harness", key) for key in KEYS if key != KEYS[4]] == [{"again": True}] * 5
 
 
 def test_leftovers_other_versions_and_unused_entries_go(store: DirectoryStore) -> None:
