@@ -26,6 +26,7 @@ from pytest_funcmem.exchange.command import add_harness_command, run_harness_com
 from pytest_funcmem.metrics.score_command import add_score_command, run_score_command
 from pytest_funcmem.store.command import add_store_command, run_store_command
 from pytest_funcmem.studies.commands import add_study_commands, run_proxies_command, run_sweep_command
+from pytest_funcmem.studies.ladder_command import add_ladder_command, run_ladder_command
 from pytest_funcmem.studies.severity_command import add_severity_command, run_severity_command
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return run_sweep_command(options)
             case "severity":
                 return _severity(options)
+            case "ladder":
+                return _ladder(options)
             case "store":
                 return _store(options)
             case "compare":
@@ -135,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     add_score_command(commands)
     add_study_commands(commands)
     add_severity_command(commands)
+    add_ladder_command(commands)
     add_harness_command(commands)
     add_store_command(commands)
     compare = commands.add_parser(
@@ -267,6 +271,12 @@ def _severity(options: argparse.Namespace) -> int:
     from pytest_funcmem.store.directory_store import DirectoryStore
 
     return run_severity_command(options, DirectoryStore)
+
+
+def _ladder(options: argparse.Namespace) -> int:
+    from pytest_funcmem.store.directory_store import DirectoryStore
+
+    return run_ladder_command(options, DirectoryStore)
 
 
 def _store(options: argparse.Namespace) -> int:

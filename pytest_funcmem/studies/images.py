@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FORMATS", "draw_proxies", "draw_sweep"]
+__all__ = ["FORMATS", "draw_proxies", "draw_sweep", "new_figure", "require_matplotlib", "save"]
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -51,11 +51,11 @@ def draw_proxies(study: ProxyStudy, directory: Path, form: str) -> list[Path]:
         MissingExtraError: matplotlib is not installed.
         UsageError: A file cannot be written.
     """
-    _prepare()
+    require_matplotlib()
     return [
-        _save(_heat_map(study), directory / f"correlation.{form}"),
-        _save(_roc(study), directory / f"roc.{form}"),
-        _save(_cascade(study), directory / f"cascade.{form}"),
+        save(_heat_map(study), directory / f"correlation.{form}"),
+        save(_roc(study), directory / f"roc.{form}"),
+        save(_cascade(study), directory / f"cascade.{form}"),
     ]
 
 
@@ -66,22 +66,33 @@ def draw_sweep(study: Sweep, directory: Path, form: str) -> list[Path]:
         MissingExtraError: matplotlib is not installed.
         UsageError: The file cannot be written.
     """
-    _prepare()
-    return [_save(_sweep(study), directory / f"sweep.{form}")]
+    require_matplotlib()
+    return [save(_sweep(study), directory / f"sweep.{form}")]
 
 
-def _prepare() -> None:
+def require_matplotlib() -> None:
+    """See that images can be drawn.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
     require("matplotlib", extra="plots", purpose="to draw images")
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, its size in inches."""
     from matplotlib.figure import Figure
 
     # The object API: pyplot would keep state for the whole process, and look for a display.
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _save(figure: Figure, path: Path) -> Path:
+def save(figure: Figure, path: Path) -> Path:
+    """Write a figure, the same bytes for the same figure.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
     import matplotlib
 
     # Neither a date nor a random salt: the same study gives the same bytes.
@@ -95,7 +106,7 @@ def _save(figure: Figure, path: Path) -> Path:
             f"An image cannot be written: {exc.strerror or exc}.",
             where=str(path),
             expected="a directory that can be written",
-            remedy="Name another with --images.",
+            remedy="Name another.",
         ) from exc
     return path
 
@@ -113,7 +124,7 @@ def _heat_map(study: ProxyStudy) -> Figure:
     names = study.names
     values = {(item.first, item.second): item.value for item in study.correlations}
     size = max(4.5, 0.62 * len(names) + 2.2)
-    figure = _figure(size + 1.0, size)
+    figure = new_figure(size + 1.0, size)
     axes = figure.add_subplot()
     cells = [[1.0 if a == b else values.get((a, b), values.get((b, a))) for b in names] for a in names]
     numbers = [[float("nan") if value is None else value for value in row] for row in cells]
@@ -162,7 +173,7 @@ def _style(number: int) -> dict[str, Any]:
 
 
 def _roc(study: ProxyStudy) -> Figure:
-    figure = _figure(10.0, 5.2)
+    figure = new_figure(10.0, 5.2)
     axes = figure.add_subplot()
     drawn = [item for item in study.scores if item.curve.positives and item.curve.negatives]
     if not drawn:
@@ -223,7 +234,7 @@ def _plain_numbers(axes: Axes) -> None:
 def _cascade(study: ProxyStudy) -> Figure:
     from matplotlib.ticker import MaxNLocator
 
-    figure = _figure(8.6, 5.0)
+    figure = new_figure(8.6, 5.0)
     axes = figure.add_subplot()
     found = study.cascade
     if not found.leaks:
@@ -264,7 +275,7 @@ def _cascade(study: ProxyStudy) -> Figure:
 
 
 def _sweep(study: Sweep) -> Figure:
-    figure = _figure(9.6, 6.6)
+    figure = new_figure(9.6, 6.6)
     panels: Sequence[Axes] = list(figure.subplots(2, 2).flat)
     settings = list(dict.fromkeys(point.setting for point in study.points))
     shown = [kind for kind in _KIND_COLOURS if any(point.counts[kind] for point in study.points)]

@@ -11,7 +11,7 @@ from pytest_funcmem.studies.curves import BOOTSTRAP, Operation
 from pytest_funcmem.studies.proxies import EXECUTION, CascadeStudy, ProxyStudy
 from pytest_funcmem.studies.sweep import KINDS, Sweep
 
-__all__ = ["proxy_lines", "sweep_lines"]
+__all__ = ["proxy_lines", "sweep_lines", "table"]
 
 _NAME = 28
 _NEAR = 20
@@ -39,7 +39,7 @@ def _correlation_lines(study: ProxyStudy) -> Iterator[str]:
         if item.first == EXECUTION:
             interval = "" if item.low is None or item.high is None else f"{item.low:.2f} to {item.high:.2f}"
             rows.append([_name(item.second), _figure(item.value), interval, str(item.functions)])
-    yield from _table(rows)
+    yield from table(rows)
     yield f"  intervals: {INTERVAL}, {study.settings.rounds} resamples, seed {study.settings.seed}"
     yield ""
     yield "Pearson's r among all"
@@ -51,7 +51,7 @@ def _correlation_lines(study: ProxyStudy) -> Iterator[str]:
             for second in study.names
         ]
         rows.append([f"{number} {_name(first)}", *cells])
-    yield from _table(rows)
+    yield from table(rows)
     yield ""
 
 
@@ -69,7 +69,7 @@ def _roc_lines(study: ProxyStudy) -> Iterator[str]:
                 *(_share(operation.tpr) for operation in item.operations),
             ]
         )
-    yield from _table(rows)
+    yield from table(rows)
     yield f"  intervals: AUC {BOOTSTRAP}; TPR Clopper-Pearson, the threshold taken as given"
     yield ""
 
@@ -90,7 +90,7 @@ def _threshold_lines(study: ProxyStudy) -> Iterator[str]:
                     "" if safe is None else _share(safe.tpr),
                 ]
             )
-    yield from _table(rows)
+    yield from table(rows)
     yield ""
 
 
@@ -111,7 +111,7 @@ def _cascade_lines(study: CascadeStudy) -> Iterator[str]:
     rows.append(
         ["  in 95 of 100 cases", *(f"{low} to {high}" for low, high in (s.random_range for s in study.steps))]
     )
-    yield from _table(rows)
+    yield from table(rows)
     yield "  expected leaks found (and for each function executed); equal scores in random order"
     yield ""
     rows = [["executions until found", *(f"{100 * float(share):g} % of leaks" for share in study.needed)]]
@@ -119,7 +119,7 @@ def _cascade_lines(study: CascadeStudy) -> Iterator[str]:
         [name if name == "random" else _name(name), *(_figure(row[name], 1) for row in study.needed.values())]
         for name in (*names, "random")
     ]
-    yield from _table(rows)
+    yield from table(rows)
 
 
 def sweep_lines(study: Sweep) -> Iterator[str]:
@@ -134,7 +134,7 @@ def sweep_lines(study: Sweep) -> Iterator[str]:
                 rows.append(
                     [value, *(str(point.counts[kind]) for kind in KINDS), _share(point.leaks, counts=True)]
                 )
-        yield from _table(rows)
+        yield from table(rows)
     yield "  intervals: Clopper-Pearson; unknown: only a new run could tell"
     yield ""
     yield f"{len(study.near)} of {study.functions} verdicts change under a threshold nearby"
@@ -147,12 +147,12 @@ def sweep_lines(study: Sweep) -> Iterator[str]:
             for change in item["changes"]
         )
         rows.append([shorten(visible(nodeid), 48), item["verdict"], said])
-    yield from _table(rows, left=3)
+    yield from table(rows, left=3)
     if len(study.near) > _NEAR:
         yield f"  and {len(study.near) - _NEAR} more, in the JSON output"
 
 
-def _table(rows: Sequence[Sequence[str]], *, left: int = 1) -> Iterable[str]:
+def table(rows: Sequence[Sequence[str]], *, left: int = 1) -> Iterable[str]:
     """Columns side by side: the first few flush left, the others flush right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
