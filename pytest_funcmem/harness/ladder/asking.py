@@ -16,10 +16,11 @@ from pytest_funcmem.core.errors import StoreError, UsageError
 from pytest_funcmem.core.protocols import Store
 from pytest_funcmem.core.records import Json
 from pytest_funcmem.harness.ladder.prompts import Question
+from pytest_funcmem.models.dialogue.failures import FailedTurnError
 from pytest_funcmem.models.dialogue.records import DialogueModel, Stop, Usage, UserMessage
 from pytest_funcmem.models.prices import Price, Purse
 
-__all__ = ["ANSWER_TOKENS", "Answer", "Asker", "CapReachedError"]
+__all__ = ["ANSWER_TOKENS", "Answer", "Asker", "CapReachedError", "RejectedQuestionError"]
 
 ANSWER_TOKENS = 8192
 """Most tokens of an answer; models that think before they answer count that too."""
@@ -31,6 +32,10 @@ _STOPS = get_args(Stop)
 
 class CapReachedError(Exception):
     """The cost cap leaves no room for a question."""
+
+
+class RejectedQuestionError(Exception):
+    """The engine takes no such question, for its length or for what stands in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +118,7 @@ class Asker:
 
         Raises:
             CapReachedError: The cap leaves no room for it; nothing was asked.
+            RejectedQuestionError: The engine takes no such question.
             ModelSpecError: The address, the model's name or the key is wrong.
             EngineError: The engine failed, and went on failing.
             StoreError: The answer could not be stored.
@@ -135,7 +141,7 @@ class Asker:
         most = self._most(question)
         if not self._purse.hold(most):
             raise CapReachedError
-        spent = most  # what a broken request has cost is not known: it counts as all that it may cost
+        spent = 0.0
         try:
             turn = self._model.turn(
                 question.system,
@@ -143,7 +149,14 @@ class Asker:
                 max_tokens=ANSWER_TOKENS,
                 cancelled=self._stopped.is_set,
             )
-            spent = self.cost(turn.usage) or 0.0
+            # Where it is not told what was billed, it counts as all that a request may cost.
+            untold = turn.untold + (not turn.usage_told)
+            spent = (self.cost(turn.usage) or 0.0) + untold * most
+        except FailedTurnError as error:
+            spent = (self.cost(error.usage) or 0.0) + error.untold * most
+            if error.kind == "rejected":
+                raise RejectedQuestionError(error.what) from error
+            raise
         finally:
             self._purse.settle(most, spent)
         with self._lock:

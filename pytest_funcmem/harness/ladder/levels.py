@@ -17,8 +17,9 @@ from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import Harness, Inconclusive, InputState, Scaffold, SourceFunction
 from pytest_funcmem.harness.execution import Execution
 from pytest_funcmem.harness.ladder.alone import function_alone, input_states, prelude_of, run_alone
-from pytest_funcmem.harness.ladder.asking import Answer, Asker
+from pytest_funcmem.harness.ladder.asking import Asker, RejectedQuestionError
 from pytest_funcmem.harness.ladder.prompts import (
+    Question,
     inputs_question,
     preamble_question,
     retry_question,
@@ -195,7 +196,7 @@ class _Climb:
 
     def _inputs(self) -> tuple[InputState, ...]:
         question = inputs_question(self.alone.code, count=self.conditions.inputs)
-        text = self._read("inputs", self.asker.ask(question))
+        text = self._read("inputs", question)
         states = input_states(self.alone, read_inputs(text, count=self.conditions.inputs))
         try:
             for state in states:
@@ -207,24 +208,28 @@ class _Climb:
 
     def _with_preamble(self) -> tuple[str, _Attempt]:
         question = preamble_question(self.alone.code, self.context, self.imports)
-        return self._generated("preamble", self.asker.ask(question))
+        return self._generated("preamble", question)
 
     def _retried(self, preamble: str, first: _Attempt) -> LevelResult:
         if first.result.conclusive or not first.error:
             return first.result
         question = retry_question(self.alone.code, self.context, preamble, first.error)
-        return self._generated("retry", self.asker.ask(question))[1].result
+        return self._generated("retry", question)[1].result
 
-    def _generated(self, step: Step, answer: Answer) -> tuple[str, _Attempt]:
+    def _generated(self, step: Step, question: Question) -> tuple[str, _Attempt]:
         """The preamble of an answer, and what came of it."""
         try:
-            preamble = read_preamble(self._read(step, answer))
+            preamble = read_preamble(self._read(step, question))
         except MalformedReplyError as exc:
             failed = _failed("reply", f"no preamble: {exc}")
             return "", _Attempt(result=failed, error=f"The reply could not be read: {exc}.")
         return preamble, self._attempt(prelude_of(self.imports) + preamble + "\n", given=len(self.imports))
 
-    def _read(self, step: Step, answer: Answer) -> str:
+    def _read(self, step: Step, question: Question) -> str:
+        try:
+            answer = self.asker.ask(question)
+        except RejectedQuestionError as exc:
+            raise MalformedReplyError(f"the question was not taken: {exc}") from exc
         self.usage[step] = answer.usage
         if answer.problem:
             raise MalformedReplyError(answer.problem)

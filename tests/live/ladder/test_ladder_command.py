@@ -207,7 +207,7 @@ def test_a_broken_run_goes_on_where_it_was(
     server, dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.replies = json.loads(json.dumps(REPLIES))
-    server.replies["fee"]["preamble"] = 400
+    server.replies["fee"]["preamble"] = 401
     data = dataset({name: FILES[name] for name in ("a_clamped.py", "c_fee.py")})
     assert main(arguments(data, tmp_path, levels="preamble")) == 4
     assert "anthropic:claude-opus-4-7" in capsys.readouterr().err
@@ -254,6 +254,15 @@ def test_an_endpoint_of_ones_own(server, dataset, tmp_path: Path, capsys: pytest
     assert study["cost"]["dollars"] == pytest.approx(1 * (900 * 1 + 120 * 10) / 1e6)
     assert counts(study)["bare"] == (1, 1)
     assert server.asked == [("clamped", "inputs")]
+
+
+def test_a_question_that_is_not_taken_costs_its_level(server, dataset, tmp_path: Path) -> None:
+    server.replies = json.loads(json.dumps(REPLIES))
+    server.replies["clamped"]["preamble"] = 413
+    assert main(arguments(dataset({"a.py": CLAMPED}), tmp_path, levels="bare,preamble")) == 0
+    study = study_of(tmp_path)
+    assert counts(study) == {"bare": (1, 1), "preamble": (0, 1)}
+    assert "the question was not taken" in study["rows"][0]["levels"]["preamble"]["detail"]
 
 
 def test_refusals_count_as_not_conclusive(server, dataset, tmp_path: Path) -> None:
