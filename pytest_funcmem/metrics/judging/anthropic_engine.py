@@ -76,7 +76,7 @@ class AnthropicEngine:
         price = price_of(self._model)
         if price is None or not self._batch:
             return price
-        return Price(input=price.input * BATCH_SHARE, output=price.output * BATCH_SHARE)
+        return price.times(BATCH_SHARE)
 
     def ask(self, questions: Sequence[Question], max_tokens: int, answered: Answered) -> None:
         """Ask one by one, several requests in flight, or as one batch; see ``ChatEngine.ask``."""

@@ -205,7 +205,7 @@ def _from_table(spec: str, settings: AskerSettings) -> Price | None:
     price = price_of(rest.partition("#")[2] if kind == "openai" else rest, settings.prices or {})
     if price is None or not settings.batch:
         return price
-    return Price(input=price.input * BATCH_SHARE, output=price.output * BATCH_SHARE)
+    return price.times(BATCH_SHARE)
 
 
 def _for_store(reply: Reply) -> Json:

@@ -7,6 +7,7 @@ from work and a request can be given up; a server that answers in one piece is u
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,6 +38,8 @@ from pytest_funcmem.models.json_http import RefusedRequestError, refusal
 from pytest_funcmem.models.prices import Price, price_of
 
 __all__ = ["OpenAiDialogue"]
+
+logger = logging.getLogger(__name__)
 
 _RAW = "openai"
 _CONNECT_S = 10.0
@@ -77,6 +80,7 @@ class OpenAiDialogue:
         # Not every server takes what most take; it is left out or renamed once one has said so.
         self._limit = "max_tokens"
         self._asks_usage = True
+        self._noticed = False
 
     @property
     def identity(self) -> str:
@@ -230,6 +234,11 @@ class OpenAiDialogue:
             if written:
                 raw["tool_calls"] = written
             message = ModelMessage(text=text, calls=calls, raw={_RAW: raw})
+        if not reader.usage_told and not self._noticed:
+            self._noticed = True
+            logger.warning(
+                "%s does not tell how many tokens it takes: what it costs is not known", self.identity
+            )
         return Turn(
             message=message,
             # Many servers say "stop" after calls, too.

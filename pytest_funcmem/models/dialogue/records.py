@@ -129,6 +129,10 @@ class Usage:
         """All of them."""
         return self.input + self.output + self.cache_read + self.cache_write
 
+    def cost(self, price: Price) -> float:
+        """Dollars for them, as those of one request."""
+        return price.of(self.input, self.output, cache_read=self.cache_read, cache_write=self.cache_write)
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             input=self.input + other.input,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.protocols import CodePair
 from pytest_funcmem.metrics.judging.answers import read_answer
 from pytest_funcmem.metrics.judging.prompts import PROMPTS
-from pytest_funcmem.models.prices import Price, Purse, parse_price, price_of, read_prices
 
 KEY = "equivalence_score"
 
@@ -109,55 +105,3 @@ def test_prompts_hold_both_texts_as_they_are() -> None:
     assert PROMPTS["song"].key == ""
     assert PROMPTS["nikiema"].key in PROMPTS["nikiema"].user
     assert PROMPTS["ours"].key in PROMPTS["ours"].user
-
-
-def test_prices() -> None:
-    assert price_of("claude-sonnet-4-6") == Price(input=3, output=15)
-    assert price_of("claude-sonnet-4-5-20250929") == price_of("claude-sonnet-4-5")
-    assert price_of("my-model") is None
-    assert price_of("claude-sonnet-4-6-turbo") is None
-    assert parse_price("3,15").of(1_000_000, 100_000) == pytest.approx(4.5)
-    for text in ("3", "3,x", "-1,2", "nan,1", "1,2,3", ""):
-        with pytest.raises(UsageError, match="is no price"):
-            parse_price(text)
-
-
-def test_a_purse_is_never_overdrawn() -> None:
-    purse = Purse(1.0)
-    assert purse.hold(0.6)
-    assert not purse.hold(0.6)
-    purse.settle(0.6, 0.1)
-    assert purse.hold(0.6)
-    assert purse.spent == pytest.approx(0.1)
-    assert Purse(None).hold(1e9)
-
-
-def test_the_users_table_of_prices_is_read(tmp_path: Path) -> None:
-    table = tmp_path / "prices.json"
-    table.write_text('{"my-model": [0.5, 2], "claude-sonnet-4-6": [1, 1]}', encoding="utf-8")
-    prices = read_prices(table)
-    assert price_of("my-model", prices) == Price(input=0.5, output=2)
-    assert price_of("my-model-20260101", prices) == Price(input=0.5, output=2)
-    assert price_of("other", prices) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("nonsense", "cannot be read"),
-        ("[1]", "no object"),
-        ('{"m": 3}', "The price of 'm'"),
-        ('{"m": [1]}', "The price of 'm'"),
-        ('{"m": [1, -2]}', "The price of 'm'"),
-        ('{"m": [1, NaN]}', "The price of 'm'"),
-        ('{"m": [true, 1]}', "The price of 'm'"),
-    ],
-)
-def test_a_table_of_prices_that_is_none_is_refused(tmp_path: Path, text: str, why: str) -> None:
-    table = tmp_path / "prices.json"
-    table.write_text(text, encoding="utf-8")
-    with pytest.raises(UsageError, match=why) as caught:
-        read_prices(table)
-    assert str(table) in str(caught.value)
-    with pytest.raises(UsageError, match="cannot be read"):
-        read_prices(tmp_path / "none.json")
