@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import anthropic
 
 from pytest_funcmem.core.errors import EngineError, FuncmemError, ModelSpecError
-from pytest_funcmem.models.http_answers import Shown, key_from
+from pytest_funcmem.models.http_answers import Shown, key_from, may_pass
 
-__all__ = ["AnthropicWords", "open_client", "unwarned"]
+__all__ = ["AnthropicWords", "open_client", "takes_temperature", "unwarned"]
 
 C = TypeVar("C", anthropic.Anthropic, anthropic.AsyncAnthropic)
 
@@ -54,6 +54,9 @@ class AnthropicWords:
         except anthropic.NotFoundError as exc:
             raise self._wrong(f"The API knows no such model: {self.shown(exc.message)}") from exc
         except anthropic.APIError as exc:
+            status = exc.status_code if isinstance(exc, anthropic.APIStatusError) else 500
+            if not may_pass(status):
+                raise self._wrong(f"The API refuses: status {status}: {self.shown(str(exc))}") from exc
             kind = type(exc).__name__
             raise EngineError(
                 f"The API did not answer, and went on failing: {kind}: {self.shown(str(exc))}",
@@ -77,7 +80,7 @@ class AnthropicWords:
             what,
             where=self._where,
             expected="a key in ANTHROPIC_API_KEY, and the name of a model that it may use",
-            remedy="Set the key, or mend the model's name.",
+            remedy="Set the key, or mend the model's name, or the address in ANTHROPIC_BASE_URL.",
         )
 
 
@@ -94,8 +97,9 @@ def open_client(kind: type[C], words: AnthropicWords, *, timeout_s: float, retri
         ModelSpecError: The key in the environment cannot be sent.
         EngineError: The client cannot be built.
     """
-    for variable in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
-        key_from(variable)
+    # Read here: the client would send a key with the end of a line behind it, and show it when that fails.
+    key, token = key_from("ANTHROPIC_API_KEY"), key_from("ANTHROPIC_AUTH_TOKEN")
+    given = {"api_key": key} if key else {"auth_token": token} if token else {}
     _keep_requests_out_of_logs()
     make: Callable[..., C] = kind
     http: Callable[..., Any] = (
@@ -107,10 +111,18 @@ def open_client(kind: type[C], words: AnthropicWords, *, timeout_s: float, retri
     with words.translated():
         # A redirect to another host would take the key along.
         client = make(
-            max_retries=retries, timeout=timeout, http_client=http(follow_redirects=False, timeout=timeout)
+            **given,
+            max_retries=retries,
+            timeout=timeout,
+            http_client=http(follow_redirects=False, timeout=timeout),
         )
     words.hide(client)
     return client
+
+
+def takes_temperature() -> bool:
+    """Whether the client speaks a version of the API that knows temperatures; those from 2.0 on do not."""
+    return int(anthropic.__version__.partition(".")[0]) < 2
 
 
 def unwarned(request: Mapping[str, Any], more: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -81,8 +81,8 @@ def play(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
         yield start
 
 
-def streams(server: PlayedServer) -> bool:
-    return not (isinstance(server, PlayedOpenAi) and not server.streams)
+streamed = pytest.mark.parametrize("play", ["anthropic", "openai"], indirect=True)
+"""For faults that do not depend on whether an answer comes in one piece."""
 
 
 def ask(model: DialogueModel, *messages: Message, **settings: Any) -> Turn:
@@ -328,6 +328,7 @@ def test_what_is_no_dialogue_is_not_sent(play: Play, messages: list[Message]) ->
 # ----------------------------------------------------------------------------------------------------- faults
 
 
+@streamed
 @pytest.mark.parametrize("status", [429, 500, 502, 529])
 def test_failures_that_pass_are_repeated(play: Play, status: int) -> None:
     model, server = play(in_turn(Refuse(status), Refuse(status), Say("Here.")))
@@ -338,6 +339,7 @@ def test_failures_that_pass_are_repeated(play: Play, status: int) -> None:
     assert server.bodies[0] == server.bodies[2]
 
 
+@streamed
 def test_retry_after_is_kept_to_and_bounded(play: Play) -> None:
     limited = Refuse(429, headers={"Retry-After": "0.2"})
     model, _ = play(in_turn(limited, Refuse(429, headers={"Retry-After": "86400"}), Say("Here.")))
@@ -346,6 +348,7 @@ def test_retry_after_is_kept_to_and_bounded(play: Play) -> None:
     assert 0.5 <= time.monotonic() - begun < 5.0  # 0.2 as asked, then 0.3, the policy's longest
 
 
+@streamed
 def test_what_goes_on_failing_ends_in_an_error(play: Play) -> None:
     model, server = play(in_turn(Refuse(529, message=f"Overloaded {KEY}")))
     with pytest.raises(FailedTurnError, match=r"3 times.*529") as failed:
@@ -356,6 +359,7 @@ def test_what_goes_on_failing_ends_in_an_error(play: Play) -> None:
     assert KEY not in str(failed.value)
 
 
+@streamed
 @pytest.mark.parametrize(("status", "kind"), [(400, "rejected"), (413, "rejected"), (422, "rejected")])
 def test_a_request_that_is_refused_is_not_repeated(play: Play, status: int, kind: str) -> None:
     model, server = play(in_turn(Refuse(status, message="prompt is too long")))
@@ -365,6 +369,7 @@ def test_a_request_that_is_refused_is_not_repeated(play: Play, status: int, kind
     assert len(server.requests) == 1
 
 
+@streamed
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_a_wrong_key_or_model_is_the_users_to_mend(play: Play, status: int) -> None:
     model, server = play(in_turn(Refuse(status, message=f"bad key {KEY}\x1b[31m")))
@@ -375,6 +380,7 @@ def test_a_wrong_key_or_model_is_the_users_to_mend(play: Play, status: int) -> N
     assert "\x1b" not in str(failed.value)
 
 
+@streamed
 def test_redirects_are_not_followed(play: Play) -> None:
     with PlayedOpenAi(in_turn(Say("Here."))) as elsewhere:
         model, _ = play(in_turn(Refuse(307, headers={"Location": elsewhere.url})))
@@ -383,12 +389,11 @@ def test_redirects_are_not_followed(play: Play) -> None:
         assert elsewhere.requests == []
 
 
+@streamed
 def test_a_cut_stream_is_asked_for_again(play: Play) -> None:
     cut = Say("The beginning of a long answer", Call("run", {"command": "x" * 50}), cut_after=4)
     model, server = play(in_turn(cut, Say("Whole.")))
     turn = ask(model)
-    if not streams(server):
-        return
     assert turn.message.text == "Whole."
     assert turn.message.calls == ()
     assert turn.untold == 1
@@ -403,6 +408,7 @@ def test_an_error_inside_the_stream(play: Play) -> None:
     assert len(server.requests) == 3
 
 
+@streamed
 def test_silence_is_given_up_and_asked_again(play: Play) -> None:
     model, server = play(in_turn(Silence(30, after_headers=False), Silence(30), Say("Here.")), timeout_s=0.4)
     begun = time.monotonic()
@@ -413,6 +419,7 @@ def test_silence_is_given_up_and_asked_again(play: Play) -> None:
     assert len(server.requests) == 3
 
 
+@streamed
 def test_silence_for_ever_says_so(play: Play) -> None:
     model, _ = play(in_turn(Silence(30)), timeout_s=0.5)
     with pytest.raises(FailedTurnError, match=r"silent for 0\.5 s") as failed:
@@ -420,6 +427,7 @@ def test_silence_for_ever_says_so(play: Play) -> None:
     assert failed.value.untold == 3
 
 
+@streamed
 def test_a_slow_drip_that_goes_on_is_waited_for(play: Play) -> None:
     drip = Say("A slow answer, all of it.", Call("run", {"command": "ls"}), pause_s=0.15)
     model, server = play(in_turn(drip), timeout_s=1.0)
@@ -428,9 +436,10 @@ def test_a_slow_drip_that_goes_on_is_waited_for(play: Play) -> None:
     assert turn.message.text == "A slow answer, all of it."
     assert turn.untold == 0
     assert len(server.requests) == 1
-    assert time.monotonic() - begun > 1.2 or not streams(server)
+    assert time.monotonic() - begun > 1.2
 
 
+@streamed
 def test_a_server_that_is_not_there(play: Play) -> None:
     model, server = play(in_turn(Say("Here.")))
     server.close()
@@ -439,6 +448,7 @@ def test_a_server_that_is_not_there(play: Play) -> None:
     assert failed.value.untold == 0
 
 
+@streamed
 @pytest.mark.parametrize(
     "body",
     [
@@ -461,6 +471,7 @@ def test_what_is_no_answer_is_no_answer(play: Play, body: Body) -> None:
     assert failed.value.remedy
 
 
+@streamed
 @pytest.mark.parametrize("data", [b"data: {\n\n", b"data: " + b"[" * 100_000 + b"\n\n", b""])
 def test_a_stream_that_cannot_be_read_is_a_broken_one(play: Play, data: bytes) -> None:
     model, server = play(in_turn(Body(data, kind="text/event-stream")))
@@ -471,6 +482,7 @@ def test_a_stream_that_cannot_be_read_is_a_broken_one(play: Play, data: bytes) -
     assert len(server.requests) == 3
 
 
+@streamed
 def test_an_endless_answer_is_not_read_to_its_end(play: Play) -> None:
     sent = 0
 
@@ -488,6 +500,7 @@ def test_an_endless_answer_is_not_read_to_its_end(play: Play) -> None:
     assert sent < 200
 
 
+@streamed
 @pytest.mark.parametrize("reason", ["function_call", "dreaming\x1b[0m"])
 def test_an_unknown_reason_to_stop_is_named(play: Play, reason: str) -> None:
     model, _ = play(in_turn(Say("Hm.", stop=reason)))
@@ -514,6 +527,7 @@ def test_usage_that_is_not_told(play: Play) -> None:
     assert turn.usage == Usage()
 
 
+@streamed
 @pytest.mark.parametrize("count", [-1, "12", 1.5, None, True, 10**400])
 def test_counts_that_are_none_are_not_told(play: Play, count: Any) -> None:
     usage = {"input_tokens": count, "prompt_tokens": count, "output_tokens": 3, "completion_tokens": 3}
@@ -526,6 +540,7 @@ def test_counts_that_are_none_are_not_told(play: Play, count: Any) -> None:
 # ------------------------------------------------------------------------------------------------ giving up
 
 
+@streamed
 @pytest.mark.parametrize(
     "answer",
     [Silence(30), Silence(30, after_headers=False), Say("x" * 4000, pause_s=0.1), Refuse(529)],
@@ -535,8 +550,6 @@ def test_a_cancelled_request_is_given_up_at_once(play: Play, answer: Any) -> Non
     slow = RetryPolicy(attempts=2, first_wait_s=30.0)
     model, server = play(in_turn(answer), timeout_s=30)
     model._retry = slow  # type: ignore[attr-defined]  # or the wait would be over too soon
-    if not streams(server) and isinstance(answer, Say):
-        return
     cancelled = threading.Event()
     threading.Timer(0.4, cancelled.set).start()
     begun = time.monotonic()
@@ -548,6 +561,7 @@ def test_a_cancelled_request_is_given_up_at_once(play: Play, answer: Any) -> Non
     assert len(server.requests) == 1
 
 
+@streamed
 def test_what_cancelled_raises_comes_through(play: Play) -> None:
     model, _ = play(in_turn(Silence(30)))
 
@@ -561,6 +575,7 @@ def test_what_cancelled_raises_comes_through(play: Play) -> None:
         ask(model, cancelled=stop)
 
 
+@streamed
 def test_nothing_is_sent_for_what_is_cancelled_before(play: Play) -> None:
     model, server = play(in_turn(Say("Here.")))
     with pytest.raises(FailedTurnError, match="given up"):
@@ -577,6 +592,21 @@ def test_several_dialogues_at_once(play: Play) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(talk, range(24))) == [f"{number};" * 3 for number in range(24)]
     assert len(server.requests) == 24
+
+
+def test_closing_gives_up_what_is_under_way(play: Play) -> None:
+    model, server = play(in_turn(Silence(30)))
+
+    def close() -> None:
+        while not server.requests:
+            time.sleep(0.02)
+        model.close()
+
+    closing = threading.Thread(target=close)
+    closing.start()
+    with pytest.raises(FailedTurnError, match="given up"):
+        ask(model)
+    closing.join()
 
 
 def test_closing_twice_and_after_nothing(play: Play) -> None:

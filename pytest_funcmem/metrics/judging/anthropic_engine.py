@@ -17,7 +17,12 @@ from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.errors import EngineError
 from pytest_funcmem.core.protocols import Store
 from pytest_funcmem.metrics.judging.engines import Answered, Question, Reply, in_parallel
-from pytest_funcmem.models.anthropic_errors import AnthropicWords, open_client, unwarned
+from pytest_funcmem.models.anthropic_errors import (
+    AnthropicWords,
+    open_client,
+    takes_temperature,
+    unwarned,
+)
 from pytest_funcmem.models.http_answers import RetryPolicy, Shown
 from pytest_funcmem.models.prices import BATCH_SHARE, Price, price_of
 
@@ -58,8 +63,8 @@ class AnthropicEngine:
         self._batch = batch
         self._in_flight = in_flight
         self._poll_s = poll_s
-        # Newer models choose their own temperature and refuse to be given one.
-        self._temperature: dict[str, Any] = {"temperature": 0}
+        # Newer models, and newer versions of the API, refuse to be given one.
+        self._temperature: dict[str, Any] = {"temperature": 0} if takes_temperature() else {}
         self._words = AnthropicWords(self.identity)
         self._client = open_client(
             anthropic.Anthropic, self._words, timeout_s=timeout_s, retries=retry.attempts - 1

@@ -180,7 +180,7 @@ class AnswerReader:
                 f"The API refuses: {said}",
                 where=self._where,
                 expected="a key in ANTHROPIC_API_KEY, and the name of a model that it may use",
-                remedy="Set the key, or mend the model's name.",
+                remedy="Set the key, or mend the model's name, or the address in ANTHROPIC_BASE_URL.",
             )
         return RejectedError(said)
 

@@ -55,7 +55,10 @@ class Background:
                     raise GivenUpError
         finally:
             future.cancel()  # does nothing to what is done
-        return future.result()
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError as exc:  # by ``close``
+            raise GivenUpError from exc
 
     def pause(self, seconds: float, cancelled: Callable[[], bool]) -> None:
         """Wait in the calling thread.

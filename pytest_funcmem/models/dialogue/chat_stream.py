@@ -51,6 +51,7 @@ class ChatReader:
         self._shown = shown
         self._text: list[str] = []
         self._refusal: list[str] = []
+        self._thoughts: dict[str, list[str]] = {}
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self.finish_reason: str | None = None
@@ -61,6 +62,11 @@ class ChatReader:
     def refused(self) -> bool:
         """Whether the model declined in the field that is made for it."""
         return bool(self._refusal)
+
+    @property
+    def thoughts(self) -> dict[str, Json]:
+        """Fields in which the server gave thoughts, to be given back with the calls that came of them."""
+        return {name: sendable("".join(pieces)) for name, pieces in self._thoughts.items()}
 
     @property
     def text(self) -> str:
@@ -134,6 +140,10 @@ class ChatReader:
         refusal = part.get("refusal")
         if isinstance(refusal, str) and refusal:
             self._refusal.append(refusal)
+        for name in ("reasoning_content", "reasoning"):  # by server
+            thought = part.get(name)
+            if isinstance(thought, str) and thought:
+                self._thoughts.setdefault(name, []).append(thought)
         asked = part.get("tool_calls")
         if asked is None:
             return

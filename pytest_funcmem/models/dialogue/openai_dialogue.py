@@ -232,7 +232,8 @@ class OpenAiDialogue:
         else:
             raw: dict[str, Any] = {"role": "assistant", "content": text or None}
             if written:
-                raw["tool_calls"] = written
+                # Some servers refuse calls without the thoughts that led to them; some, thoughts alone.
+                raw |= {**reader.thoughts, "tool_calls": written}
             message = ModelMessage(text=text, calls=calls, raw={_RAW: raw})
         if not reader.usage_told and not self._noticed:
             self._noticed = True

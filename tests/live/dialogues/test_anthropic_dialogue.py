@@ -389,6 +389,14 @@ def test_a_token_in_place_of_a_key(play: Play, monkeypatch: pytest.MonkeyPatch) 
     assert server.requests[0].headers["authorization"] == "Bearer token-secret"
 
 
+def test_a_key_with_the_end_of_a_line_behind_it(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", f" {KEY}\r\n")
+    model, server = play(in_turn(Say("Yes.")))
+    assert ask(model).message.text == "Yes."
+    headers = server.requests[0].headers
+    assert headers.get("x-api-key", headers.get("authorization", "")).endswith(KEY)
+
+
 def test_no_key_at_all(play: Play, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_PROFILE"):
         monkeypatch.delenv(name, raising=False)

@@ -181,6 +181,23 @@ def test_text_in_parts_and_a_refusal_in_its_own_field(play: Play) -> None:
         assert (turn.stop, turn.message.text, turn.message.calls) == ("refused", "No.", ())
 
 
+def test_thoughts_are_given_back_with_the_calls_that_came_of_them(play: Play) -> None:
+    pieces = [
+        {"reasoning_content": "Let me "},
+        {"reasoning_content": "look.", "content": None},
+        {"tool_calls": [call("run", "{}", index=0, id="a")]},
+    ]
+    alone = whole({"content": "Done.", "reasoning": "Well."})
+    model, server = play(in_turn(chunks(*pieces, reason="tool_calls"), alone, Say("Bye.")))
+    first = ask(model)
+    second = ask(model, GO, first.message, results(first))
+    ask(model, GO, first.message, results(first), second.message, UserMessage(text="Thanks."))
+    said = [message for message in server.bodies[2]["messages"] if message["role"] == "assistant"]
+    assert [message.get("reasoning_content") for message in said] == ["Let me look.", None]
+    assert "reasoning" not in said[1]
+    assert second.message.text == "Done."
+
+
 @pytest.mark.parametrize(
     "body",
     [
