@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_funcmem.audit.events import Counters
 from pytest_funcmem.audit.generation import Generated
@@ -16,6 +16,7 @@ from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Builder, LanguageFrontend, Sandbox, Store
 from pytest_funcmem.core.records import (
+    AgentUse,
     AuditRecord,
     Candidate,
     Harness,
@@ -37,7 +38,11 @@ from pytest_funcmem.store.codec import encode
 from pytest_funcmem.verdict.rules import decide
 from pytest_funcmem.verdict.thresholds import Thresholds, sensitivity_of
 
-__all__ = ["IMPORTED", "Built", "build_harness", "error_record", "imported_key", "judge"]
+if TYPE_CHECKING:
+    # Agents bring an HTTP client: not where none is asked for.
+    from pytest_funcmem.harness.agent.builder import AgentBuilder
+
+__all__ = ["IMPORTED", "Built", "build_harness", "error_record", "hire", "imported_key", "judge"]
 
 IMPORTED = "imported"
 """Kind of the stored harnesses that somebody gave, which are taken before any is built."""
@@ -45,12 +50,13 @@ IMPORTED = "imported"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """A harness (or why there is none), its digest, how long it took, and whether it was reused."""
+    """A harness (or why there is none), its digest, how long it took, whether it was reused, what it cost."""
 
     harness: Harness | Inconclusive
     sha256: str | None
     seconds: float
     reused: bool
+    agent: AgentUse | None = None
 
 
 def build_harness(
@@ -111,6 +117,50 @@ def build_harness(
         # What ran out of time may succeed on a quieter machine; all else would come out the same.
         store.put("harness", key, encode(harness))
     return Built(harness=harness, sha256=_sha256(harness), seconds=seconds, reused=False)
+
+
+def hire(
+    function: SourceFunction,
+    agent: AgentBuilder,
+    local: Built | None,
+    sandbox: Sandbox,
+    *,
+    world: Any,
+    store: Store,
+    settings: Settings,
+    counters: Counters,
+    cancelled: Callable[[], bool],
+) -> Built:
+    """Have an agent build the harness of a function, unless one is in the store.
+
+    Args:
+        function: The original.
+        agent: Builds it.
+        local: What came of the local builder; None where it was not asked.
+        sandbox: Where it is built.
+        world: What of the sandbox can change an output.
+        store: Where harnesses are taken from and kept.
+        settings: Of the audit.
+        counters: Counts what is built and what is reused.
+        cancelled: Asked whether the run has been stopped.
+
+    Raises:
+        EngineError: The agent's model failed, or the run was stopped.
+        ModelSpecError: The model's address, name or key is wrong.
+        SandboxError: The sandbox failed.
+        StoreError: The harness could not be stored.
+    """
+    problem = local.harness if local is not None and isinstance(local.harness, Inconclusive) else None
+    hired = agent.hired(problem, cancelled=cancelled)
+    built = build_harness(
+        function, hired, sandbox, world=world, store=store, settings=settings, counters=counters
+    )
+    harness = built.harness
+    if problem is not None and isinstance(harness, Inconclusive):
+        detail = f"{harness.detail}; without an agent: {problem.reason}: {problem.detail}"
+        harness = replace(harness, detail=detail, evidence=harness.evidence or problem.evidence)
+    seconds = built.seconds + (0.0 if local is None else local.seconds)
+    return replace(built, harness=harness, seconds=seconds, agent=hired.use)
 
 
 def imported_key(function: SourceFunction) -> str:
@@ -193,6 +243,8 @@ def judge(
         harness=built.harness,
         harness_sha256=built.sha256,
         comparisons=() if harness is None else _compare(harness, runs[0], runs[1], settings),
+        agent=built.agent,
+        cost_usd=None if built.agent is None else built.agent.cost_usd,
         seconds={
             "generate": generated_seconds,
             "build": built.seconds,

@@ -15,10 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pytest_funcmem.audit.events import Counters, Event, Listener, Stage
 from pytest_funcmem.audit.generation import Completing, Generated, SideName, cut_prompts, sample_blocks
-from pytest_funcmem.audit.judging import Built, build_harness, error_record, judge
+from pytest_funcmem.audit.judging import Built, build_harness, error_record, hire, judge
 from pytest_funcmem.audit.scoring import Scorer
 from pytest_funcmem.audit.workers import WorkerPool
 from pytest_funcmem.core.errors import FuncmemError
@@ -26,6 +27,7 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Builder, LanguageFrontend, Model, Sandbox, Store
 from pytest_funcmem.core.records import (
     AuditRecord,
+    Inconclusive,
     Json,
     Language,
     ModelIdentity,
@@ -34,6 +36,9 @@ from pytest_funcmem.core.records import (
     SourceFunction,
 )
 from pytest_funcmem.core.registry import load
+
+if TYPE_CHECKING:
+    from pytest_funcmem.harness.agent.builder import AgentBuilder
 
 __all__ = ["Audit"]
 
@@ -80,6 +85,8 @@ class Audit:
         sample: Keys of all collected functions in random order, where the audit may end before all are
             reached; None where it is to reach them all.
         crowded: Whether memory is too small for both models; asked once one of them was used.
+        agent: Builds harnesses where the settings want it; None where no agent is asked for. Whoever gave it
+            closes it.
     """
 
     def __init__(
@@ -100,6 +107,7 @@ class Audit:
         severities: Mapping[str, Severity] | None = None,
         sample: Sequence[str] | None = None,
         crowded: Callable[[], bool] = lambda: True,
+        agent: AgentBuilder | None = None,
     ) -> None:
         self.settings = settings
         self.functions = tuple(functions)
@@ -126,6 +134,9 @@ class Audit:
         self._began: dict[str, float] = {}
         self._done: dict[str, int] = {"build": 0, "run": 0}
         self._pool: WorkerPool | None = None
+        self._agent = agent
+        # Agents mostly wait for their model: that must not keep what can be built or judged from a worker.
+        self._agents: WorkerPool | None = None
         self._generator: threading.Thread | None = None
 
     # ------------------------------------------------------------------------------------------ for users
@@ -138,6 +149,8 @@ class Audit:
         for name in {self.functions[position].language for position in self._works}:
             self._frontends[name] = load("language", name)()
         self._pool = WorkerPool(self._sandbox.workers, name="funcmem-worker")
+        if self._agent is not None:
+            self._agents = WorkerPool(self.settings.agents, name="funcmem-agent")
         self._began["build"] = self._began["run"] = time.monotonic()
         for position, work in self._works.items():
             self._pool.submit(self._guarded(position, self._build), urgency=BUILD, order=work.order)
@@ -155,11 +168,13 @@ class Audit:
     def close(self) -> None:
         """Stop: what is running is cut off, what is finished is in the store. May be called twice."""
         self._cancelled.set()
-        if self._pool is not None:
-            self._pool.close()
+        for pool in (self._pool, self._agents):
+            if pool is not None:
+                pool.close()
         self._sandbox.close()
-        if self._pool is not None:
-            self._pool.join(timeout_s=5.0)
+        for pool in (self._pool, self._agents):
+            if pool is not None:
+                pool.join(timeout_s=5.0)
         if self._generator is not None:
             self._generator.join(timeout=5.0)
         if self._scorer is not None:
@@ -232,9 +247,13 @@ class Audit:
 
     def _build(self, position: int) -> None:
         function = self.functions[position]
+        lacking = function.language in self._lacking
+        if self._agents is not None and self.settings.builder == "agent" and not lacking:
+            self._submit_to_agent(position, None)
+            return
         built = build_harness(
             function,
-            None if function.language in self._lacking else self._builders.get(function.language),
+            None if lacking else self._builders.get(function.language),
             self._sandbox,
             world=self._worlds.get(function.language),
             lacking=self._lacking.get(function.language, ""),
@@ -242,9 +261,38 @@ class Audit:
             settings=self.settings,
             counters=self.counters,
         )
+        if self._agents is not None and isinstance(built.harness, Inconclusive) and not lacking:
+            self._submit_to_agent(position, built)
+            return
+        self._take_built(position, built)
+
+    def _submit_to_agent(self, position: int, local: Built | None) -> None:
+        if self._agents is None:
+            raise AssertionError("nobody asked for agents")
+        piece = self._guarded(position, partial(self._build_by_agent, local=local))
+        self._agents.submit(piece, urgency=BUILD, order=self._works[position].order)
+
+    def _build_by_agent(self, position: int, *, local: Built | None) -> None:
+        function = self.functions[position]
+        if self._agent is None:
+            raise AssertionError("nobody asked for agents")
+        built = hire(
+            function,
+            self._agent,
+            local,
+            self._sandbox,
+            world=self._worlds.get(function.language),
+            store=self._store,
+            settings=self.settings,
+            counters=self.counters,
+            cancelled=self._cancelled.is_set,
+        )
+        self._take_built(position, built)
+
+    def _take_built(self, position: int, built: Built) -> None:
         with self._lock:
             self._works[position].built = built
-            self._count("build", function.key)
+            self._count("build", self.functions[position].key)
             self._judge_if_ready(position)
 
     def _judge_if_ready(self, position: int) -> None:

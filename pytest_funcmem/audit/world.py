@@ -43,6 +43,7 @@ def open_world(
     image: str | None,
     runtime: str | None,
     progress: Callable[[str], None],
+    more_programs: Mapping[str, Path] | None = None,
 ) -> World:
     """Open a sandbox for each language.
 
@@ -53,6 +54,8 @@ def open_world(
         image: Docker image for Python instead of this package's.
         runtime: Container runtime of Docker.
         progress: Told what is being done while an image is built.
+        more_programs: Programs that each sandbox is made with beside those of its language. They change no
+            output, so they are in no key.
 
     Raises:
         SandboxUnavailableError: The machine offers no such isolation.
@@ -73,7 +76,7 @@ def open_world(
             sandbox = open_sandbox(
                 name,
                 language=language,
-                programs=programs_of(language),
+                programs={**programs_of(language), **(more_programs or {})},
                 workers=workers,
                 image=image if language == "python" else None,
                 runtime=runtime,

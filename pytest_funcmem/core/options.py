@@ -340,6 +340,37 @@ OPTIONS: tuple[Option, ...] = (
         help="Processor seconds the local builder may spend on a function; on the clock ten times as many.",
     ),
     Option(
+        name="agent",
+        kind="text",
+        default=None,
+        metavar="SPEC",
+        help="Model of the agent that builds harnesses: anthropic:MODEL or openai:BASE_URL#MODEL.",
+    ),
+    Option(
+        name="agent-limit",
+        kind="text",
+        default=None,
+        metavar="LIMITS",
+        help="Most that the agent of one function may use: turns=N,tokens=N,seconds=S,cost=USD, any of them "
+        "(default turns=40,tokens=1500000,seconds=1800).",
+    ),
+    Option(
+        name="agent-run-limit",
+        kind="text",
+        default=None,
+        metavar="LIMITS",
+        help="Most that all agents of a run may use, in the same form; none starts that could pass it.",
+    ),
+    Option(
+        name="agents",
+        kind="int",
+        default=4,
+        low=1,
+        high=1024,
+        metavar="N",
+        help="Agents at one time.",
+    ),
+    Option(
         name="workers",
         kind="int",
         default=0,
@@ -454,6 +485,10 @@ class Settings:
     batch_size: int = 16
     float_tolerance: float = 1e-9
     budget: float = 60.0
+    agent: str | None = None
+    agent_limit: str | None = None
+    agent_run_limit: str | None = None
+    agents: int = 4
     workers: int = 0
     metrics: tuple[str, ...] = ()
     filter: str | None = None
@@ -591,6 +626,12 @@ def settings_from(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
             "Without a maximal rate there is no question that could be settled early.",
             where="--funcmem-stop-early",
             remedy="Add --funcmem-max-rate=RATE; to stop at the first leak, use pytest's -x.",
+        )
+    if "agent" in settings.builder and settings.agent is None:
+        raise UsageError(
+            "The agent that is to build harnesses has no model.",
+            where=f"--funcmem-builder={settings.builder}",
+            remedy="Add --funcmem-agent=anthropic:MODEL or --funcmem-agent=openai:BASE_URL#MODEL.",
         )
     if settings.update_baseline and settings.baseline is None:
         raise UsageError(

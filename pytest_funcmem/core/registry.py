@@ -55,6 +55,8 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "local/c": Entry(target="pytest_funcmem.harness.compiled.builder:LocalCBuilder"),
         "local/rust": Entry(target="pytest_funcmem.harness.compiled.builder:LocalRustBuilder"),
         "local/go": Entry(target="pytest_funcmem.harness.compiled.builder:LocalGoBuilder"),
+        "agent": Entry(target="pytest_funcmem.harness.agent.builder:AgentBuilder"),
+        "draft": Entry(target="pytest_funcmem.harness.agent.evaluation:DraftEvaluator"),
     },
     "toolkit": {
         "c": Entry(target="pytest_funcmem.harness.compiled.c.toolkit:CToolkit"),

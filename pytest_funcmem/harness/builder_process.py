@@ -57,9 +57,18 @@ class ProcessBuilder:
 
     def build(self, function: SourceFunction, sandbox: Sandbox, *, seed: int) -> Harness | Inconclusive:
         """Build in a child; see ``Builder.build``."""
+        harness: Harness | Inconclusive = self.call(function, sandbox, seed=seed)
+        return harness
+
+    def call(self, function: SourceFunction, sandbox: Sandbox, *, seed: int, **more: Any) -> Any:
+        """Have the child's builder build with further arguments.
+
+        Returns:
+            What it gives; an ``Inconclusive`` where the child died of it.
+        """
         child = self._take()
         try:
-            harness = child.build(function, sandbox, seed)
+            harness = child.build(function, sandbox, seed, more)
         except _ChildDied as died:
             self._drop(child)
             if self._closed:
@@ -127,13 +136,12 @@ class _Child:
         self._connection: Connection[Any, Any] = Connection(ours.detach())
         self._send(("open", entry, settings))
 
-    def build(self, function: SourceFunction, sandbox: Sandbox, seed: int) -> Harness | Inconclusive:
-        self._send(("build", function, seed, sandbox.name, sandbox.workers))
+    def build(self, function: SourceFunction, sandbox: Sandbox, seed: int, more: Mapping[str, Any]) -> Any:
+        self._send(("build", function, seed, sandbox.name, sandbox.workers, dict(more)))
         while True:
             kind, content = self._receive()
             if kind == "built":
-                harness: Harness | Inconclusive = content
-                return harness
+                return content
             if kind == "run":
                 try:
                     answer: tuple[str, Any] = ("result", sandbox.run(content))
@@ -218,9 +226,10 @@ def serve(connection: Connection[Any, Any]) -> None:
     _, entry, settings = connection.recv()
     builder = load("builder", entry).from_settings(settings)
     while True:
-        _, function, seed, name, workers = connection.recv()
+        _, function, seed, name, workers, more = connection.recv()
         try:
-            built = builder.build(function, _ParentsSandbox(connection, name, workers), seed=seed)
+            lent = _ParentsSandbox(connection, name, workers)
+            built = builder.build(function, lent, seed=seed, **more)
         except EOFError:
             raise
         except FuncmemError as error:

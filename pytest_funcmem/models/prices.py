@@ -117,6 +117,18 @@ def price_of(model: str, table: Mapping[str, Price] = PRICES) -> Price | None:
     return table.get(model) or (table.get(name) if date.isdecimal() and len(date) == 8 else None)
 
 
+def listed_price(spec: str, own: Mapping[str, Price]) -> Price | None:
+    """The price of the model that a SPEC names, by the user's own table, else by this one; None if unknown.
+
+    Args:
+        spec: ``anthropic:MODEL`` or ``openai:BASE_URL#MODEL``.
+        own: The user's prices by model.
+    """
+    kind, _, rest = spec.partition(":")
+    model = rest.partition("#")[2] if kind == "openai" else rest
+    return price_of(model, own) or price_of(model)
+
+
 def read_prices(path: Path) -> dict[str, Price]:
     """Read the user's table of dollars for a million tokens.
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,6 +27,11 @@ from pytest_funcmem.plugin.item import SourceNode
 from pytest_funcmem.plugin.progress import Progress
 from pytest_funcmem.plugin.ratings import Ratings
 from pytest_funcmem.plugin.run import AuditRun
+from pytest_funcmem.reporting.agent_lines import agent_lines
+from pytest_funcmem.store.directory_store import DirectoryStore
+
+if TYPE_CHECKING:
+    from pytest_funcmem.harness.agent.builder import AgentBuilder
 
 __all__ = ["AuditGroup"]
 
@@ -59,6 +65,7 @@ class AuditGroup:
         self.acceptance = Acceptance(settings)
         self.ratings = Ratings(settings)
         self._check()
+        self.agent = _agent(settings)
         self.corpus: Corpus = read_sources(
             [Path(source) for source in settings.source],
             min_lines=settings.min_lines,
@@ -79,6 +86,7 @@ class AuditGroup:
                 self.ratings,
                 audit_file=audit_file,
                 label=label,
+                agent=self.agent,
             )
             for spec, label in zip(settings.model, labels, strict=True)
         )
@@ -100,13 +108,6 @@ class AuditGroup:
                 expected="a model like the target that never saw the audited functions: without it, "
                 "memorization cannot be told from generalization",
                 remedy="Add --funcmem-reference=SPEC, such as the checkpoint from before this data.",
-            )
-        if settings.builder != "local":
-            raise UsageError(
-                f"The builder {settings.builder!r} is not part of this version.",
-                where="--funcmem-builder",
-                expected="local",
-                remedy="Leave the option out.",
             )
         if len(set(settings.model)) < len(settings.model):
             raise UsageError(
@@ -175,6 +176,8 @@ class AuditGroup:
         sweep = self.acceptance.finish(self.entries(), self.corpus.functions)
         self.baseline = baseline_summary(self.entries(), sweep)
         written = []
+        if self.agent is not None and all(entry.record is not None for entry in self.entries()):
+            self.agent.finish()
         if self.acceptance.updating:
             written.append(f"baseline: {self.acceptance.path}")
         done = [entry for run in self.runs for entry in run.finished()]
@@ -186,6 +189,19 @@ class AuditGroup:
             reporter.write(manifest, records, [entry.nodeid for entry in done], place)
             written.append(f"{form}: {place}")
         return written
+
+    def close(self) -> None:
+        """Stop the agents that its runs share. May be called twice."""
+        if self.agent is not None:
+            self.agent.close()
+
+    def agent_lines(self) -> list[str]:
+        """What agents used, for the terminal."""
+        if self.agent is None:
+            return []
+        allowance = self.agent.allowance
+        records = [entry.record for entry in self.entries()]
+        return agent_lines(records, allowance.used, carried_over=allowance.carried_over)
 
     def _place(self, path: Path) -> Path:
         """Where a report goes: beside an older one that a narrowed run must not replace.
@@ -277,3 +293,11 @@ def _report(text: str) -> tuple[str, Path]:
 
 def _now() -> str:
     return datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds")
+
+
+def _agent(settings: Settings) -> AgentBuilder | None:
+    """The agents that build harnesses; None where none are asked for."""
+    if "agent" not in settings.builder:
+        return None
+    kind: type[AgentBuilder] = load("builder", "agent")
+    return kind(settings, store=DirectoryStore(Path(settings.store)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -34,6 +35,9 @@ from pytest_funcmem.store.directory_store import DirectoryStore
 from pytest_funcmem.verdict.gate import LimitResult, RunDecision, exit_decision, limit_results
 from pytest_funcmem.verdict.rates import Summary, summarise
 
+if TYPE_CHECKING:
+    from pytest_funcmem.harness.agent.builder import AgentBuilder
+
 __all__ = ["AuditRun"]
 
 
@@ -60,6 +64,7 @@ class AuditRun:
         *,
         audit_file: Path | None = None,
         label: str | None = None,
+        agent: AgentBuilder | None = None,
     ) -> None:
         self.config = config
         self.settings = settings
@@ -68,6 +73,7 @@ class AuditRun:
         self.ratings = ratings
         self.audit_file = audit_file
         self.label = label
+        self.agent = agent
         self.entries: dict[str, AuditEntry] = {}  # by key, in the order of the functions
         self.progress = Progress(config)
         self.audit: Audit | None = None
@@ -164,6 +170,7 @@ class AuditRun:
             image=settings.image,
             runtime=settings.runtime,
             progress=self.progress.say,
+            more_programs=None if self.agent is None else self.agent.programs,
         )
         for notice in world.notices:
             self.progress.say(notice)
@@ -184,6 +191,7 @@ class AuditRun:
             severities=self.ratings.severities,
             sample=shuffled if self.samples else None,
             crowded=Crowding((target, reference), settings),
+            agent=self.agent,
         )
         keys = [key for key in shuffled if key in self.entries] if self.samples else list(self.entries)
         self.audit.start(keys)

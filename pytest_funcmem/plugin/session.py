@@ -312,6 +312,8 @@ class AuditSession:
         if self._before is not None:
             signal.signal(signal.SIGTERM, self._before)
             self._before = None
+        for group in self.groups:
+            group.close()  # before its runs, which wait for their agents to end
         for run in self.runs:
             run.close()
         if self._outbox is not None:
@@ -351,6 +353,8 @@ class AuditSession:
             for run in group.runs:
                 if run.audit is not None:
                     self._show_run(reporter, run)
+            for text in group.agent_lines():
+                reporter.write_line(text)
             for text in baseline_lines(group.baseline):
                 reporter.write_line(text)
         for text in self.written:

@@ -14,7 +14,17 @@ from importlib.resources import files
 from pathlib import Path
 
 from pytest_funcmem.core.errors import UsageError
-from pytest_funcmem.core.records import AuditRecord, Harness, Inconclusive, Json, Rate, Sensitivity, Side
+from pytest_funcmem.core.records import (
+    AgentUse,
+    AuditRecord,
+    Harness,
+    Inconclusive,
+    Json,
+    Rate,
+    Sensitivity,
+    Side,
+)
+from pytest_funcmem.reporting.agent_lines import agents_json
 from pytest_funcmem.reporting.digests import shown_digest
 from pytest_funcmem.reporting.report_file import ReportFile
 from pytest_funcmem.verdict.rates import Rates, Summary
@@ -100,6 +110,7 @@ def function_line(record: AuditRecord, nodeid: str) -> dict[str, Json]:
         "reference": _side(record.reference),
         "harness": _harness(record.harness, record.harness_sha256),
         "sensitivity": _sensitivity(record.sensitivity),
+        "agent": _agent(record.agent),
         "seconds": _by_stage([record.seconds]),
         "cost": _figure(record.cost_usd),
     }
@@ -144,6 +155,7 @@ def summary_line(
         **({"models": by_model} if by_model else {}),
         "note": summary.note,
         "scores": _score_means(summary),
+        "agents": agents_json(records),
         "seconds": _by_stage([record.seconds for record in records]),
     }
 
@@ -208,6 +220,24 @@ def _harness(harness: Harness | Inconclusive | None, sha256: str | None) -> dict
         "stub": None if evidence is None else _figure(strongest_stub(evidence)),
         "mock_share": None if evidence is None else _figure(evidence.mock_share),
         "sha256": sha256,
+    }
+
+
+def _agent(use: AgentUse | None) -> dict[str, Json] | None:
+    """What an agent used in this run; None where none worked on the function."""
+    if use is None:
+        return None
+    return {
+        "model": use.model,
+        "turns": use.turns,
+        "tokens": {
+            "input": use.input_tokens,
+            "output": use.output_tokens,
+            "cache_read": use.cache_read_tokens,
+            "cache_write": use.cache_write_tokens,
+        },
+        "cost": _figure(use.cost_usd),
+        "seconds": round(use.seconds, 6),
     }
 
 

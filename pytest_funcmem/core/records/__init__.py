@@ -19,6 +19,7 @@ from pytest_funcmem.core.records.completions import (
 from pytest_funcmem.core.records.execution import ExecutionOutcome, InputState, OutputState
 from pytest_funcmem.core.records.functions import LANGUAGES, Json, Language, SourceFunction
 from pytest_funcmem.core.records.harnesses import (
+    AgentUse,
     Harness,
     HarnessEvidence,
     Inconclusive,
@@ -43,6 +44,7 @@ from pytest_funcmem.core.records.verdicts import (
 
 __all__ = [
     "LANGUAGES",
+    "AgentUse",
     "AuditRecord",
     "Candidate",
     "CandidateStatus",

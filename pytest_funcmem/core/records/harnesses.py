@@ -8,7 +8,15 @@ from typing import Literal
 from pytest_funcmem.core.records.execution import InputState, OutputState
 from pytest_funcmem.core.records.functions import Language
 
-__all__ = ["Harness", "HarnessEvidence", "Inconclusive", "InconclusiveReason", "Proof", "Scaffold"]
+__all__ = [
+    "AgentUse",
+    "Harness",
+    "HarnessEvidence",
+    "Inconclusive",
+    "InconclusiveReason",
+    "Proof",
+    "Scaffold",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +119,31 @@ class Harness:
     evidence: HarnessEvidence
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentUse:
+    """What the agent of one function used, whether or not a harness came of it.
+
+    Attributes:
+        model: Which model, as the user named it.
+        turns: Its answers.
+        input_tokens: Tokens that it read anew.
+        output_tokens: Tokens that it wrote.
+        cache_read_tokens: Tokens read from the provider's prompt cache.
+        cache_write_tokens: Tokens read anew and kept there.
+        cost_usd: Dollars; None where the model's price is not known.
+        seconds: Wall-clock seconds.
+    """
+
+    model: str
+    turns: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cost_usd: float | None
+    seconds: float
+
+
 InconclusiveReason = Literal[
     "language",  # no builder for this language yet
     "load_failed",  # the file's own definitions do not load
@@ -122,7 +155,8 @@ InconclusiveReason = Literal[
     "outputs",  # too few distinct outputs
     "nondeterministic",  # the original does not agree with itself
     "weak_harness",  # a stub passed for the original
-    "budget",  # time ran out while building
+    "budget",  # time, or what an agent may use, ran out while building
+    "gave_up",  # the agent gave up, or its model declined to go on
     "no_builder",  # harness building was switched off
 ]
 
@@ -135,8 +169,10 @@ class Inconclusive:
         reason: One of a closed list.
         detail: For people: what would be needed, with names and numbers.
         evidence: What was reached; None where nothing ran.
+        states: The best input states that there were, for whoever goes on from here.
     """
 
     reason: InconclusiveReason
     detail: str
     evidence: HarnessEvidence | None = None
+    states: tuple[InputState, ...] = ()

@@ -9,7 +9,7 @@ from typing import Literal
 from pytest_funcmem.core.records.completions import Candidate, Completion, ModelIdentity, Prompt
 from pytest_funcmem.core.records.execution import InputState, OutputState
 from pytest_funcmem.core.records.functions import SourceFunction
-from pytest_funcmem.core.records.harnesses import Harness, Inconclusive
+from pytest_funcmem.core.records.harnesses import AgentUse, Harness, Inconclusive
 
 __all__ = [
     "AuditRecord",
@@ -187,6 +187,7 @@ class AuditRecord:
         harness_sha256: Digest of the harness; None without one.
         comparisons: One per input state, in order; empty without a harness.
         seconds: Wall-clock seconds by stage (``generate``, ``build``, ``run``); 0 for what was reused.
+        agent: What an agent used to build the harness in this run; None where none worked on it.
         cost_usd: Money spent on this function; None where nothing paid was used.
         reused: Stages whose result came out of the store.
         masked_sha256: Digest of the function's code where its text is masked; None where the text is there.
@@ -203,6 +204,7 @@ class AuditRecord:
     harness_sha256: str | None = None
     comparisons: tuple[StateComparison, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    agent: AgentUse | None = None
     cost_usd: float | None = None
     reused: tuple[str, ...] = ()
     masked_sha256: str | None = None

@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Sandbox
-from pytest_funcmem.core.records import Harness, Inconclusive, Language, SourceFunction
+from pytest_funcmem.core.records import Harness, Inconclusive, InputState, Language, SourceFunction
 from pytest_funcmem.harness.budget import BudgetedSandbox, OutOfTimeError
 from pytest_funcmem.harness.choice import choose, shortlist
 from pytest_funcmem.harness.compiled.proof import MUTANT_TIMEOUT_S, Kills, prove, run_stand_ins
@@ -25,7 +25,7 @@ from pytest_funcmem.harness.execution import original_program, spliced_program
 from pytest_funcmem.harness.outputs import same_output, validity
 from pytest_funcmem.harness.validate import state_problem
 
-__all__ = ["LocalCBuilder", "LocalGoBuilder", "LocalJavaBuilder", "LocalRustBuilder"]
+__all__ = ["LocalCBuilder", "LocalGoBuilder", "LocalJavaBuilder", "LocalRustBuilder", "found_harness"]
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -90,6 +90,38 @@ class LocalRustBuilder(_LocalCompiledBuilder):
     language = "rust"
 
 
+def found_harness(
+    function: SourceFunction,
+    prepared: Prepared,
+    toolkit: Toolkit,
+    sandbox: BudgetedSandbox,
+    settings: CompiledBuilderSettings,
+    *,
+    label: str,
+    seed: int,
+    given: Sequence[InputState] = (),
+) -> Harness | Inconclusive:
+    """Search for input states in a scaffold that is there already, choose among them, and prove them.
+
+    Args:
+        function: The original.
+        prepared: What surrounds it.
+        toolkit: Of its language.
+        sandbox: Where it runs, with its budget.
+        settings: Conditions and bounds.
+        label: Name and version of the builder.
+        seed: Of the search.
+        given: Input states to begin with.
+
+    Raises:
+        OutOfTimeError: The budget is used up.
+        SandboxError: The sandbox failed; nothing is known about the function.
+    """
+    return _Building(
+        function, prepared, toolkit, sandbox, settings, label, seed, sandbox.check, tuple(given)
+    ).run()
+
+
 class _Building:
     """The making of one harness."""
 
@@ -103,7 +135,9 @@ class _Building:
         label: str,
         seed: int,
         check_time: Callable[[], None],
+        given: tuple[InputState, ...] = (),
     ) -> None:
+        self.given = given
         self.function = function
         self.prepared = prepared
         self.toolkit = toolkit
@@ -113,8 +147,17 @@ class _Building:
         self.seed = seed
         self.check_time = check_time
         self.known: Kills = {}
+        self.pool: Sequence[Trial] = ()
 
     def run(self) -> Harness | Inconclusive:
+        """The harness; or why there is none, with the best states for whoever goes on."""
+        result = self.made()
+        if isinstance(result, Harness) or not self.pool:
+            return result
+        best = choose(self.pool, self.settings.inputs)
+        return replace(result, states=tuple(trial.state for trial in best))
+
+    def made(self) -> Harness | Inconclusive:
         found = Search(
             self.function,
             self.prepared,
@@ -123,11 +166,13 @@ class _Building:
             self.settings,
             seed=int(digest([self.seed])[:15], 16),
             check_time=self.check_time,
+            given=self.given,
         ).run()
         if not found.first.loaded:
             said = found.first.load_detail or "the original does not compile"
             return Inconclusive(reason="load_failed", detail=said)
         pool, unsteady = self.steady(shortlist(found.valid, self.settings.pool))
+        self.pool = pool
         if len(pool) < self.settings.min_inputs:
             reasons = unsteady or [trial.problem for trial in found.trials if trial.problem]
             if not reasons:

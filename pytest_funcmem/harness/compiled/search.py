@@ -111,6 +111,7 @@ class Search:
         settings: Bounds.
         seed: Seed of all choices.
         check_time: Called between runs; raises where the budget is used up.
+        given: Input states to begin with.
     """
 
     def __init__(
@@ -123,7 +124,9 @@ class Search:
         *,
         seed: int,
         check_time: Callable[[], None],
+        given: Sequence[InputState] = (),
     ) -> None:
+        self._given = tuple(given)
         self._program = original_program(function, prepared.scaffold)
         self._prepared = prepared
         self._toolkit = toolkit
@@ -142,7 +145,8 @@ class Search:
     def run(self) -> Found:
         """Search until nothing new comes."""
         settings = self._settings
-        self._try(self._fresh(settings.first_states, random.Random(self._derived("first"))))
+        first = self._fresh(settings.first_states, random.Random(self._derived("first")))
+        self._try([*self._given, *first])
         idle = 0
         for number in range(settings.rounds):
             if self._stuck() or idle == settings.patience:

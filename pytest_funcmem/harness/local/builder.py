@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.options import Settings
@@ -98,8 +99,17 @@ class _Building:
         self.seed = seed
         self.scaffold: Scaffold = scaffold_for(analysis)
         self.compared: Comparisons = {}
+        self.pool: Sequence[Trial] = ()
 
     def run(self) -> Harness | Inconclusive:
+        """The harness; or why there is none, with the best states for whoever goes on."""
+        result = self.made()
+        if isinstance(result, Harness) or not self.pool:
+            return result
+        best = choose(self.pool, self.settings.inputs)
+        return replace(result, states=tuple(trial.state for trial in best))
+
+    def made(self) -> Harness | Inconclusive:
         if self.analysis.kind == "nested":
             return Inconclusive(
                 reason="unsupported_signature", detail="it is defined inside another function, out of reach"
@@ -117,6 +127,7 @@ class _Building:
         if problem is not None:
             return problem
         pool: Sequence[Trial] = shortlist(_real_enough(found.valid, self.settings), self.settings.pool)
+        self.pool = pool
         if len(pool) < self.settings.min_inputs:
             reasons = [trial.problem for trial in found.trials if trial.problem]
             return state_problem(
