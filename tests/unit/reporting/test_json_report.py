@@ -62,6 +62,7 @@ def test_function_line_has_the_contract_s_fields(functional_record: AuditRecord)
         "reference",
         "harness",
         "sensitivity",
+        "agent",
         "seconds",
         "cost",
     ]
