@@ -562,6 +562,25 @@ def test_a_cancelled_request_is_given_up_at_once(play: Play, answer: Any) -> Non
 
 
 @streamed
+def test_another_attempt_is_made_only_where_it_may_be_paid_for(play: Play) -> None:
+    model, server = play(in_turn(Refuse(529), StreamError(), StreamError(), Say("Whole.")))
+    asked: list[bool] = []
+
+    def may_repeat() -> bool:
+        asked.append(len(asked) < 1)
+        return asked[-1]
+
+    model._retry = RetryPolicy(attempts=9, first_wait_s=0.01)  # type: ignore[attr-defined]
+    with pytest.raises(FailedTurnError, match="no room for another") as failed:
+        ask(model, may_repeat=may_repeat)
+    assert asked == [True, False]
+    assert failed.value.kind == "unaffordable"
+    assert failed.value.untold == 2
+    assert len(server.requests) == 3
+    assert ask(model, may_repeat=lambda: False).message.text == "Whole."
+
+
+@streamed
 def test_what_cancelled_raises_comes_through(play: Play) -> None:
     model, _ = play(in_turn(Silence(30)))
 

@@ -90,6 +90,7 @@ class AnthropicDialogue:
         *,
         max_tokens: int,
         cancelled: Callable[[], bool] = lambda: False,
+        may_repeat: Callable[[], bool] = lambda: True,
     ) -> Turn:
         """Have the model answer; see ``DialogueModel.turn``."""
         check_dialogue(messages)
@@ -106,6 +107,7 @@ class AnthropicDialogue:
                 meter=meter,
                 where=self.identity,
                 cancelled=cancelled,
+                may_repeat=may_repeat,
             )
             more, asked = answer.blocks(ids)
             blocks, calls = blocks + more, calls + asked

@@ -27,6 +27,10 @@ class MalformedAnswerError(Exception):
     """What came is no answer of the API; asking again would give the like."""
 
 
+class _UnaffordableError(Exception):
+    """Another attempt may not be paid for."""
+
+
 class Meter:
     """What a turn's attempts have cost. Each attempt begins, and ends well, unbilled, or not at all."""
 
@@ -39,6 +43,11 @@ class Meter:
         """A request goes out."""
         self._close_current()
         self._current = Usage()
+
+    @property
+    def broke_off(self) -> bool:
+        """Whether the last attempt neither ended well nor unbilled."""
+        return self._current is not None
 
     def told(self, usage: Usage) -> None:
         """What the attempt has cost so far, as the API tells."""
@@ -74,6 +83,7 @@ def attempted(
     meter: Meter,
     where: str,
     cancelled: Callable[[], bool],
+    may_repeat: Callable[[], bool],
 ) -> T:
     """Make a request, again while its failure may pass.
 
@@ -84,15 +94,22 @@ def attempted(
         meter: Counts what it costs; the attempt tells it.
         where: The model, for messages.
         cancelled: Once true, the request is given up.
+        may_repeat: Asked before an attempt that follows one whose cost was not told.
 
     Raises:
         ModelSpecError: As the attempt raised it.
         FailedTurnError: There is no answer.
     """
+
+    def once() -> T:
+        if meter.broke_off and not may_repeat():
+            raise _UnaffordableError
+        return background.run(attempt, cancelled)
+
     try:
         return retried(
             policy,
-            lambda: background.run(attempt, cancelled),
+            once,
             where=where,
             expected="an answer of the model",
             kept="what was answered is not asked for again",
@@ -100,6 +117,9 @@ def attempted(
         )
     except GivenUpError as exc:
         raise failed("cancelled", "The request was given up.", meter, where) from exc
+    except _UnaffordableError as exc:
+        what = "An attempt broke off, and what may be spent leaves no room for another."
+        raise failed("unaffordable", what, meter, where) from exc
     except RejectedError as exc:
         what = f"The engine refuses the request: {exc}."
         raise failed(

@@ -14,6 +14,7 @@ FailureKind = Literal[
     "rejected",  # the engine refuses this request for what stands in it, its length for one
     "malformed",  # what came is no answer of the API, or stopped for a reason that has no meaning here
     "cancelled",  # the caller gave the request up
+    "unaffordable",  # an attempt broke off, and the caller may not pay for another
 ]
 
 

@@ -100,6 +100,7 @@ class OpenAiDialogue:
         *,
         max_tokens: int,
         cancelled: Callable[[], bool] = lambda: False,
+        may_repeat: Callable[[], bool] = lambda: True,
     ) -> Turn:
         """Have the model answer; see ``DialogueModel.turn``."""
         check_dialogue(messages)
@@ -111,6 +112,7 @@ class OpenAiDialogue:
             meter=meter,
             where=self.identity,
             cancelled=cancelled,
+            may_repeat=may_repeat,
         )
         return self._turn(reader, CallIds(messages), meter)
 

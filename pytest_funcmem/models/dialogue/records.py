@@ -186,6 +186,7 @@ class DialogueModel(Protocol):
         *,
         max_tokens: int,
         cancelled: Callable[[], bool] = lambda: False,
+        may_repeat: Callable[[], bool] = lambda: True,
     ) -> Turn:
         """Have the model answer.
 
@@ -198,6 +199,9 @@ class DialogueModel(Protocol):
             tools: What may be called.
             max_tokens: Most tokens that the answer may have.
             cancelled: Asked now and then while the answer comes in; once true, the request is given up.
+            may_repeat: Asked before an attempt that follows one which broke off before all of its cost was
+                told, and which may have cost as much as the request can; false gives the turn up. Who keeps
+                to a limit sets the most that another attempt may cost aside here.
 
         Raises:
             ModelSpecError: The address, the model's name or the key is wrong.
