@@ -80,7 +80,7 @@ def _complaint(item: Any) -> Complaint | None:
         if isinstance(child, dict) and isinstance(child.get("message"), str)
     ]
     expansions = []
-    if isinstance(item.get("expansions"), list) and item["expansions"]:
+    if isinstance(item.get("expansions"), list) and isinstance(item.get("spelled"), dict):
         caret = start = finish = _position(item.get("spelled"))
         for entry in item["expansions"][:20]:
             macro = re.search(r"macro .(\w+)", str(entry[0])) if isinstance(entry, list) and entry else None

@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 
-__all__ = ["inactive_lines"]
+__all__ = ["condition_lines", "inactive_lines"]
 
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif|define|undef)\b(.*)$")
 _THERE = frozenset({"__GNUC__", "__linux__", "__linux", "linux", "__unix__", "__unix", "unix", "__x86_64__"})
@@ -21,10 +21,20 @@ _COMPARISONS: Mapping[type, Callable[[int, int], bool]] = {
 }
 
 
+def condition_lines(code: str) -> frozenset[int]:
+    """Lines of a function on which the compiler, not the program, decides, counted from 0."""
+    found = set()
+    for number, line in enumerate(code.split("\n")):
+        match = _DIRECTIVE.match(line)
+        if match is not None and match[1] not in ("define", "undef"):
+            found.add(number)
+    return frozenset(found)
+
+
 def inactive_lines(text: str, first: int, last: int) -> frozenset[int]:
     """Lines of a part of a file that no compiler sees there, counted from 0 at the part's first line.
 
-    Conditions that cannot be decided count as true in every branch.
+    Conditions that cannot be decided, and those around the whole part, count as true in every branch.
 
     Args:
         text: The file.
@@ -37,6 +47,8 @@ def inactive_lines(text: str, first: int, last: int) -> frozenset[int]:
     ] = []  # whether this branch holds, and whether an earlier one surely did
     found = set()
     for number, line in enumerate(text.split("\n")[: last + 1]):
+        if number == first:
+            stack = [(None, False)] * len(stack)  # what stands around the part is decided for it
         match = _DIRECTIVE.match(line)
         if match is None:
             if number >= first and any(holds is False for holds, _done in stack):

@@ -9,17 +9,20 @@ from tree_sitter import Node
 
 from pytest_funcmem.harness.compiled.c.chunks import KEYWORDS
 from pytest_funcmem.harness.compiled.c.complaints import Complaint, types_in
-from pytest_funcmem.harness.compiled.c.library import HEADERS, KNOWN_TYPES
+from pytest_funcmem.harness.compiled.c.library import KNOWN_TYPES
+from pytest_funcmem.harness.compiled.c.macro_making import MacroMaking
 from pytest_funcmem.harness.compiled.c.places import argument_count, source
-from pytest_funcmem.harness.compiled.c.retyping import Retyping, call_arguments
 from pytest_funcmem.harness.compiled.c.standins import PROBE, FunctionStandIn, shape_of
 
 __all__ = ["Mender"]
 
+_MOST_ALIKE = 12
+"""Structs that are made up because of one member; more of them only take turns."""
+
 _NAME = re.compile(r"[A-Za-z_]\w{0,200}")
 
 
-class Mender(Retyping):
+class Mender(MacroMaking):
     """Changes stand-ins by complaints."""
 
     def mend(self, complaint: Complaint, files: Mapping[str, str]) -> bool:
@@ -115,25 +118,6 @@ class Mender(Retyping):
         if not self._once("new type", name):
             return False
         self.standins.add_type(name, self._guessed_type(name))
-        return True
-
-    def _empty_macro(self, name: str, rest: str) -> bool:
-        if not self._once("macro", name):
-            return False
-        self.standins.types.pop(name, None)
-        self.standins.macros[name] = "(...)" if rest.lstrip().startswith("(") else ""
-        return True
-
-    def _wrapping_macro(self, name: str, rest: str) -> bool:
-        """A macro around a type, a parameter or parameters; else an annotation."""
-        if not self._once("macro", name):
-            return False
-        self.standins.types.pop(name, None)
-        inner = call_arguments(rest.lstrip())
-        declares = re.search(
-            r"\*|\b(?:int|char|void|long|short|unsigned|struct|const|bool|float|double)\b|\w\s+\w", inner[0]
-        )
-        self.standins.macros[name] = "(...) __VA_ARGS__" if declares or inner[0].startswith("(") else "(...)"
         return True
 
     def _guessed_type(self, name: str) -> str:
@@ -242,6 +226,8 @@ class Mender(Retyping):
                 if self.retype(node, text, f"struct {tag} {mark}"):
                     return True
                 break
+        if f"fm_of_{member}{'_' * _MOST_ALIKE}" in self.standins.structs:
+            return False
         tag = self.standins.fresh_struct(member)
         if self.retype(node, text, f"struct {tag} {mark}"):
             return True
@@ -306,7 +292,9 @@ class Mender(Retyping):
             return False
         argument = re.search(r"argument (\d+) of '(\w+)'", complaint.message)
         if argument is not None and argument[2] in self.standins.functions:
-            return self._argument(argument[2], int(argument[1]), given, complaint)
+            return self._argument(argument[2], int(argument[1]), given, complaint) or self._any_arguments(
+                argument[2], complaint
+            )
         found = self._node(complaint, whole=True)
         if found is None:
             return False
@@ -342,6 +330,18 @@ class Mender(Retyping):
             return False
         if function.parameters[number - 1] is None:
             function.parameters[number - 1] = shape_of(given)
+            return True
+        return False
+
+    def _any_arguments(self, name: str, complaint: Complaint) -> bool:
+        """What is called with values of several structs is a macro in truth: its parameters have no types."""
+        probed = PROBE in "\n".join((complaint.message, *complaint.notes))
+        if (
+            not probed
+            and "incompatible type for argument" in complaint.message
+            and self._once("old style", name)
+        ):
+            self.standins.functions[name].old_style = True
             return True
         return False
 
@@ -412,34 +412,6 @@ class Mender(Retyping):
                 changed = True
         return changed
 
-    def strange_word(self, complaint: Complaint, match: re.Match[str]) -> bool:
-        """Something that is no C until a macro is known: annotations, formats between texts."""
-        line = self._line(complaint)
-        lines = self._files.get(complaint.file, "").split("\n")
-        before = lines[complaint.line - 2] if complaint.line > 1 else ""
-        known = self._files.get("decl.c", "")
-        around = [(before, len(before)), (line, complaint.column)]
-        for text, column in reversed(around):
-            part = text[max(0, column - 80) : column + 80]
-            for found in re.finditer(r"\b([A-Z_][A-Z0-9_]{2,}|__\w+|PROTO|P)\b\s*(\(?)", part):
-                name = found[1]
-                if (
-                    re.search(rf"#\s*define\s+{name}\b", known)
-                    or name in HEADERS
-                    or name in self.standins.constants
-                ):
-                    continue
-                if name in KEYWORDS or name in self.standins.types or name in self.standins.functions:
-                    continue
-                if found[2]:
-                    if self._wrapping_macro(name, part[found.end() - 1 :]):
-                        return True
-                elif self._once("macro", name):
-                    quoted = re.search(rf'"\s*{name}\b|\b{name}\s*"', text)
-                    self.standins.macros[name] = ' ""' if quoted else ""
-                    return True
-        return False
-
     def void_value(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """Something that answers nothing is asked for its value."""
         return any(self.retype(*found, "int @") for found in [self._node(complaint, whole=True)] if found)
@@ -494,6 +466,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
         ),
         (r"'(\w+)' redeclared as different kind of symbol", Mender.conflict),
         (r"'(\w+)' defined as wrong kind of tag", Mender.conflict),
+        (r"expected expression before '(\w+)'", Mender.type_argument),
         (r"expected ", Mender.strange_word),
     )
 )

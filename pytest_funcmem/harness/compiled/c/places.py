@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from pytest_funcmem.languages.trees import SyntaxTree, inner_nodes
 
-__all__ = ["argument_count", "expression_at", "source"]
+__all__ = ["argument_count", "call_arguments", "call_around", "expression", "expression_at", "source"]
 
 
 @lru_cache(maxsize=64)
@@ -29,13 +29,32 @@ def expression_at(line: str, column: int, context: str, row: int) -> tuple[Node,
     Returns:
         The smallest named node there, and the text that its bytes are in.
     """
-    if re.match(r"\s*#\s*define\b", line):
-        match = re.match(r"\s*#\s*define\s+\w+(\([^)]*\))?", line)
-        start = match.end() if match else 0
-        text = f"void f(void) {{ {line[start:].rstrip(chr(92))} ; }}"
-        where = column - 1 - start + len("void f(void) { ")
-        return _node(text, 0, where)
-    return _node(context, row, column - 1)
+    lines = context.split("\n")
+    first = row
+    while 0 < first < len(lines) and lines[first - 1].endswith("\\"):
+        first -= 1
+    head = re.match(r"\s*#\s*define\s+\w+(\([^)]*\))?", lines[first] if first < len(lines) else line)
+    if head is None:
+        return _node(context, row, column - 1)
+    # A grammar takes the body of a macro for one piece: it is read as a statement, at the same places.
+    last = row
+    while last + 1 < len(lines) and lines[last].endswith("\\"):
+        last += 1
+    body = [item.removesuffix("\\") for item in lines[first : last + 1]]
+    body[0] = " " * head.end() + body[0][head.end() :]
+    text = "\n".join(["void f(void) {", *body, ";}"])
+    return _node(text, row - first + 1, column - 1)
+
+
+def expression(text: str) -> tuple[Node, bytes] | None:
+    """The expression that a text is."""
+    found = _node(f"void f(void) {{\n({text});}}", 1, 1)
+    node = found[0] if found is not None else None
+    while node is not None and node.type not in ("parenthesized_expression", "compound_statement"):
+        node = node.parent
+    if found is None or node is None or node.type != "parenthesized_expression" or not node.named_children:
+        return None
+    return node, found[1]
 
 
 def _node(text: str, row: int, column: int) -> tuple[Node, bytes] | None:
@@ -65,3 +84,53 @@ def argument_count(node: Node, text: bytes, name: str) -> int | None:
                     return sum(child.type != "comment" for child in arguments.named_children)
         current = current.parent
     return None
+
+
+def call_arguments(text: str) -> list[str]:
+    """Arguments of the call that a text begins with, as they are written."""
+    depth = 0
+    found = [""]
+    for letter in text:
+        if letter in "([{":
+            depth += 1
+            if depth == 1:
+                continue
+        elif letter in ")]}":
+            depth -= 1
+            if depth == 0:
+                break
+        elif letter == "," and depth == 1:
+            found.append("")
+            continue
+        if depth:
+            found[-1] += letter
+    return [item.strip() for item in found]
+
+
+def call_around(text: str, line: int, column: int) -> tuple[str, list[str], int] | None:
+    """The call whose arguments a place stands among, by brackets alone: text that a grammar may not know.
+
+    Args:
+        text: A part of the program.
+        line: Counted from 1.
+        column: Counted from 1.
+
+    Returns:
+        What is called, the arguments as written, and which of them the place is in.
+    """
+    lines = text.split("\n")
+    if not 0 < line <= len(lines):
+        return None
+    before = "\n".join([*lines[max(0, line - 4) : line - 1], lines[line - 1][: column - 1]])
+    depth = 0
+    for start in range(len(before) - 1, -1, -1):
+        depth += (before[start] == ")") - (before[start] == "(")
+        if depth < 0:
+            break
+    else:
+        return None
+    called = re.search(r"([A-Za-z_]\w*)\s*$", before[:start])
+    if called is None:
+        return None
+    written = "\n".join([before[start:] + lines[line - 1][column - 1 :], *lines[line : line + 3]])
+    return called[1], call_arguments(written), len(call_arguments(before[start:])) - 1

@@ -9,10 +9,11 @@ from tree_sitter import Node
 
 from pytest_funcmem.harness.compiled.c.complaints import Complaint
 from pytest_funcmem.harness.compiled.c.library import CONSTANTS, HEADERS
-from pytest_funcmem.harness.compiled.c.places import expression_at, source
+from pytest_funcmem.harness.compiled.c.owners import type_of
+from pytest_funcmem.harness.compiled.c.places import call_arguments, expression, expression_at, source
 from pytest_funcmem.harness.compiled.c.standins import PROBE, StandIns
 
-__all__ = ["Retyping", "call_arguments"]
+__all__ = ["Retyping"]
 
 
 class Retyping:
@@ -107,15 +108,28 @@ class Retyping:
             return False
         match node.type:
             case "identifier":
-                return self._retype_name(self._given(source(node, text)), shape)
+                name = source(node, text)
+                for depth, arguments in enumerate(self._arguments):
+                    if name in arguments:
+                        return self._within(self._arguments[depth + 1 :], expression(arguments[name]), shape)
+                return self._retype_name(name, shape)
             case "field_expression":
                 field = node.child_by_field_name("field")
-                return field is not None and self._retype_member(self._given(source(field, text)), shape)
+                if field is None:
+                    return False
+                owner = self._owner(node.child_by_field_name("argument"), text)
+                return self._retype_member(self._given(source(field, text)), shape, owner)
             case "call_expression":
                 called = node.child_by_field_name("function")
                 if called is None:
                     return False
                 name = self._given(source(called, text))
+                macro = self._macro(name)
+                if macro is not None:
+                    listed = node.child_by_field_name("arguments")
+                    values = call_arguments(source(listed, text)) if listed is not None else []
+                    bound = dict(zip(macro[0], values, strict=False))
+                    return self._within([bound, *self._arguments], expression(macro[1]), shape)
                 if called.type == "identifier" and name in self.standins.functions:
                     if self._once("result", name, shape):
                         self.standins.functions[name].result = shape
@@ -141,6 +155,47 @@ class Retyping:
                 return False
         return any(self.retype(part, text, shape) for part in parts)
 
+    def _within(self, arguments: list[dict[str, str]], found: tuple[Node, bytes] | None, shape: str) -> bool:
+        """Retype an expression that stands where macros' parameters mean something else."""
+        if found is None or len(arguments) > 8:
+            return False
+        was, self._arguments = self._arguments, arguments
+        try:
+            return self.retype(*found, shape)
+        finally:
+            self._arguments = was
+
+    def _macro(self, name: str) -> tuple[list[str], str] | None:
+        """Parameters and body of a macro of the file that is called like a function."""
+        text = self._files.get("decl.c", "")
+        head = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{re.escape(name)}\(([\w\s,]*)\)", text, re.MULTILINE)
+        if head is None:
+            return None
+        body = re.match(r"(?:\\\n|[^\n])*", text[head.end() :])
+        return [item.strip() for item in head[1].split(",")], "" if body is None else body[0].replace(
+            "\\\n", " "
+        )
+
+    def _owner(self, node: Node | None, text: bytes) -> str | None:
+        """Tag of the made-up struct that an expression is, or points to."""
+        for depth, arguments in enumerate(self._arguments):
+            inner = node
+            while inner is not None and inner.type == "parenthesized_expression" and inner.named_children:
+                inner = inner.named_children[0]
+            if inner is not None and inner.type == "identifier" and source(inner, text) in arguments:
+                found = expression(arguments[source(inner, text)])
+                was, self._arguments = self._arguments, self._arguments[depth + 1 :]
+                try:
+                    return None if found is None else self._owner(*found)
+                finally:
+                    self._arguments = was
+        word = type_of(node, text, self.standins, self._files)
+        if word is None:
+            return None
+        return self.standins.owner(word) or self.standins.owner(
+            self.standins.types.get(word, "").replace("@", "")
+        )
+
     def _retype_name(self, name: str, shape: str) -> bool:
         made = self.standins
         if name in made.variables or name in made.constants:
@@ -162,38 +217,25 @@ class Retyping:
     def _retype_type(self, name: str, shape: str) -> bool:
         if self.standins.types.get(name) == shape or not self._once("type", name, shape):
             return False
-        if name in re.findall(r"\w+", shape):
+        if name in re.findall(r"\w+", shape) or self._forgets(self.standins.types[name], f"fm_{name}", shape):
             return False
         self.standins.add_type(name, shape)
         return True
 
-    def _retype_member(self, member: str, shape: str) -> bool:
+    def _forgets(self, was: str, tag: str, shape: str) -> bool:
+        """Whether a struct of which members are known would become something that has none."""
+        return was == "struct" and bool(self.standins.structs.get(tag)) and "struct" not in shape
+
+    def _retype_member(self, member: str, shape: str, owner: str | None) -> bool:
         changed = False
+        if owner is not None and member not in self.standins.structs[owner]:
+            owner = None
         for tag, members in self.standins.structs.items():
+            if owner not in (None, tag):
+                continue
             if member not in members or members[member] == shape or self.standins.would_hold(shape, tag):
                 continue
             if self._once("member", tag, member, shape):
                 members[member] = shape
                 changed = True
         return changed
-
-
-def call_arguments(text: str) -> list[str]:
-    """Arguments of the call that a text begins with, as they are written."""
-    depth = 0
-    found = [""]
-    for letter in text:
-        if letter in "([{":
-            depth += 1
-            if depth == 1:
-                continue
-        elif letter in ")]}":
-            depth -= 1
-            if depth == 0:
-                break
-        elif letter == "," and depth == 1:
-            found.append("")
-            continue
-        if depth:
-            found[-1] += letter
-    return [item.strip() for item in found]

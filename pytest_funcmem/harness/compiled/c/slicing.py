@@ -101,13 +101,18 @@ class SourceFile:
                     found += [item for item, place in group if place >= 0]
         return tuple(found)
 
-    def functions(self) -> frozenset[str]:
-        """Names of the functions that the file defines beside the one under test."""
-        return frozenset(
-            name
-            for name, chunks in self._by_name.items()
-            if any(chunk.kind == "function" for chunk in chunks)
-        )
+    def reached_names(self, helpers: Iterable[str]) -> frozenset[str]:
+        """Names that the function, helpers of it and the macros in them mention."""
+        words = [self.code_tokens]
+        words += [c.tokens for name in helpers for c in self.defining(name) if c.kind == "function"]
+        found: set[str] = set()
+        todo = [name for part in words for name in identifiers(part)]
+        while todo:
+            name = todo.pop()
+            if name not in found:
+                found.add(name)
+                todo += self.macros.get(name, ())
+        return frozenset(found)
 
     def defining(self, name: str) -> tuple[Chunk, ...]:
         """Chunks that may declare or define a name."""

@@ -7,12 +7,41 @@ Knows how each is written as C, and nothing of why it is made up. A made-up type
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["FunctionStandIn", "StandIns", "shape_of"]
+__all__ = ["FunctionStandIn", "StandIns", "shape_of", "type_macro"]
 
 PROBE = "fm_probe"
 """A type that nothing else has: a parameter of it makes the compiler tell the type of each argument."""
+
+
+def type_macro(arguments: Sequence[str], place: int) -> str | None:
+    """Text behind the name of a macro that is given a type: it casts, finds a member's owner, or makes room.
+
+    Args:
+        arguments: Of one use.
+        place: Which of them is the type.
+
+    Returns:
+        None for a use of another kind.
+    """
+    if not 0 <= place < len(arguments):
+        return None
+    if len(arguments) == 1:
+        return "(t) ((t *)calloc(1, sizeof(t)))"
+    others = [name for number, name in enumerate("abc"[: len(arguments)]) if number != place]
+    head = ", ".join("t" if number == place else "abc"[number] for number in range(len(arguments)))
+    if len(arguments) == 2:
+        a = others[0]
+        # A pointer is cast, a number says how many.
+        made = f"calloc((size_t)({a}), sizeof(t))"
+        return f"({head}) ((t *)(__builtin_classify_type({a}) == 5 ? (void *)(size_t)({a}) : {made}))"
+    if len(arguments) == 3 and place == 1 and re.fullmatch(r"[A-Za-z_]\w*", arguments[2]):
+        return f"({head}) ((t *)((char *)({others[0]}) - offsetof(t, {others[1]})))"
+    if len(arguments) == 3:
+        return f"({head}) ((t *)realloc((void *)(size_t)({others[0]}), (size_t)({others[1]}) * sizeof(t)))"
+    return None
 
 
 def shape_of(written: str) -> str:

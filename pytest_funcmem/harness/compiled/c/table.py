@@ -13,6 +13,7 @@ __all__ = [
     "KEEP",
     "LENGTH",
     "OUT",
+    "SHOWN",
     "SMALL",
     "STARTS",
     "Place",
@@ -43,7 +44,7 @@ _KINDS = {
         ]
     )
 }
-LENGTH, INDEXED, KEEP, STARTS, OUT, SMALL = 1, 2, 4, 8, 32, 64
+LENGTH, INDEXED, KEEP, STARTS, OUT, SMALL, SHOWN = 1, 2, 4, 8, 32, 64, 128
 
 _LENGTH_NAME = re.compile(
     r"(?:n|nn|len|length|size|siz|sz|count|cnt|num|nr|max|limit|.*(?:_|[a-z])(?:len|length|size|count|cnt|num)|"

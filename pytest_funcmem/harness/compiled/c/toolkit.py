@@ -18,7 +18,7 @@ from pytest_funcmem.core.records import (
     SourceFunction,
 )
 from pytest_funcmem.harness.compiled.c.compiling import Compiled, compile_around
-from pytest_funcmem.harness.compiled.c.conditionals import inactive_lines
+from pytest_funcmem.harness.compiled.c.conditionals import condition_lines, inactive_lines
 from pytest_funcmem.harness.compiled.c.description import CFunction, UnspeakableTypeError
 from pytest_funcmem.harness.compiled.c.native import PROGRAM, native_files
 from pytest_funcmem.harness.compiled.c.parameters import small_names, uses_of
@@ -27,7 +27,16 @@ from pytest_funcmem.harness.compiled.c.renaming import renamed_code
 from pytest_funcmem.harness.compiled.c.scaffold import HOLE, assembled
 from pytest_funcmem.harness.compiled.c.slicing import SourceFile
 from pytest_funcmem.harness.compiled.c.stubs import stub_codes
-from pytest_funcmem.harness.compiled.c.table import KEEP, SMALL, STARTS, Place, StubEntry, Table, member_flags
+from pytest_funcmem.harness.compiled.c.table import (
+    KEEP,
+    SHOWN,
+    SMALL,
+    STARTS,
+    Place,
+    StubEntry,
+    Table,
+    member_flags,
+)
 from pytest_funcmem.harness.compiled.limits import task_limits
 from pytest_funcmem.harness.compiled.mutants import tree_mutants
 from pytest_funcmem.harness.compiled.toolkit import Prepared, StandIn
@@ -147,6 +156,7 @@ class CToolkit:
         """See ``Toolkit.mutants``."""
         first = function.line - 1
         left_out = inactive_lines(function.text, first, first + function.code.count("\n"))
+        left_out |= condition_lines(function.code)
         if not left_out:
             return tree_mutants(function, limit=limit)
         # What no compiler sees cannot be told apart: mutants are taken from the rest.
@@ -160,7 +170,11 @@ class CToolkit:
                 if old != new
             )
         ]
-        return tuple(seen[:limit])
+        return (
+            tuple(seen[place * len(seen) // limit] for place in range(limit))
+            if len(seen) > limit
+            else tuple(seen)
+        )
 
 
 def _program(function: SourceFunction, scaffold: Scaffold) -> Program:
@@ -216,6 +230,7 @@ def _table(source: SourceFile, compiled: Compiled) -> Table:
             )
         )
     variables = []
+    near = source.reached_names(compiled.slice.included)
     for name in compiled.tail.globals:
         variable = description.variable_names[name]
         flags = member_flags(name) | (SMALL if name in small else 0)
@@ -223,6 +238,8 @@ def _table(source: SourceFile, compiled: Compiled) -> Table:
             flags |= KEEP
         if name in given:
             flags |= STARTS
+        if name in near and not flags & KEEP:
+            flags |= SHOWN
         kind = description.types[description.plain(variable.type)].kind
         variables.append(Place(name=name, type=variable.type, flags=flags, pool=pool_for(name, kind)))
     keys: dict[str, list[int]] = {}

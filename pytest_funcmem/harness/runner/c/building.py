@@ -92,9 +92,11 @@ def _add_spellings(found: list[Any]) -> None:
             spots.append({"kind": match[4], "spelled": place, "expansions": []})
         elif spots and "in expansion of macro" in match[5]:
             spots[-1]["expansions"].append([match[5], place])
+        elif spots and "in definition of macro" in match[5]:
+            spots[-1]["is_argument"] = True  # its text stands where the macro is used
     if [spot["kind"] for spot in spots] == [item.get("kind") for item in found]:
         for item, spot in zip(found, spots):  # noqa: B905  (of equal length; Python 3.9 knows no strict)
-            if spot["expansions"]:
+            if spot["expansions"] or spot.get("is_argument"):
                 item.update(spot)
 
 

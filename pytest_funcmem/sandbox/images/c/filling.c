@@ -58,11 +58,11 @@ static uint32_t next_choice(void)
     if (aside)
         return (uint32_t)((aside = fm_mix(aside, 17) | 1) >> 8 & 0x7fffffffu);
     if (at_place) {
-        int left = choice_count - argument_choices;
+        int first = argument_choices < 0 ? 0 : argument_choices, left = choice_count - first;
         uint64_t here = fm_mix(place, (uint64_t)at_place++);
         answered |= left > 0;
         if (left > 0)
-            return choices[argument_choices + (int)(here % (unsigned)left)];
+            return choices[first + (int)(here % (unsigned)left)];
         return (uint32_t)(fm_mix(seed, here) & 0x7fffffffu);
     }
     int here = position++;
@@ -368,8 +368,11 @@ static void fill_pointer(void *at, const struct fm_type *type, int flags, int po
         null = 1;
     if (!null && alias) {
         struct fm_object *like = fm_find_like(type->a, c / 8);
-        if (like != NULL)
-            value = like->start;
+        if (like != NULL) {
+            int size = target->size;
+            unsigned count = like->count > 1 && size > 0 && like->type == type->a && composed ? (unsigned)like->count : 1;
+            value = like->start + (size_t)(c / 64 % count) * (size_t)(size > 0 ? size : 0);
+        }
     }
     if (!null && value == NULL)
         value = new_target(type->a, type->b, flags, pool, depth);
@@ -440,14 +443,39 @@ void fm_fill(void *at, int number, int flags, int pool, int depth)
     }
 }
 
+/* Some of the numbers of an initialised struct become others. */
+static void change_scalars(char *at, const struct fm_type *type)
+{
+    for (int i = 0; i < type->b && i < 24; i++) {
+        const struct fm_member *member = &fm_table.members[type->a + i];
+        const struct fm_type *inner = &fm_table.types[member->type];
+        if (inner->kind == FM_STRUCT)
+            change_scalars(at + member->offset, inner);
+        else if (is_scalar(inner->kind) && (next_choice() & 1)) {
+            if (member->bits)
+                fill_bits(at, member, next_choice());
+            else
+                fm_fill(at + member->offset, member->type, member->flags, 0, 1);
+        }
+    }
+}
+
 void fm_fill_global(void *at, const struct fm_place *global)
 {
     const struct fm_type *type = &fm_table.types[global->type];
     if (global->flags & FM_KEEP)
         return;
     if (global->flags & FM_STARTS) {
+        static const char zero[sizeof(void *)];
         uint32_t c = next_choice();
-        if (!is_scalar(type->kind) || (c & 1) == 0)
+        if ((c & 1) == 0)
+            return;
+        if (type->kind == FM_STRUCT) {
+            change_scalars(at, type);
+            return;
+        }
+        /* An initialised table or pointer means something as it is, a pointer that is null does not. */
+        if (!is_scalar(type->kind) && !(type->kind == FM_POINTER && memcmp(at, zero, sizeof zero) == 0))
             return;
     }
     fm_fill(at, global->type, global->flags, global->pool, type->kind == FM_POINTER ? 0 : 1);
@@ -479,19 +507,39 @@ int64_t fm_draw_answer(const char *name, uint64_t where, int count)
     return c % (unsigned)count;
 }
 
-void fm_stdin_text(int fd)
+/* A text, decided like the answers of stand-ins, into a buffer of 300 bytes. */
+void fm_draw_text(const char *name, uint64_t where, char *into)
 {
-    place = fm_mix(77, 77);
+    int was = at_place;
+    uint64_t was_place = place;
+    place = fm_mix(where, fm_hash_text(name, strlen(name)));
     at_place = 1;
-    uint32_t lines = next_choice() % 6;
-    for (uint32_t i = 0; i < lines; i++) {
+    make_text(into, next_choice());
+    at_place = was;
+    place = was_place;
+}
+
+/* Lines of texts and numbers, or small numbers of four bytes, into a file that the function may read. */
+void fm_file_text(int fd, uint64_t where)
+{
+    int was = at_place;
+    uint64_t was_place = place;
+    place = fm_mix(77, where);
+    at_place = 1;
+    uint32_t lines = next_choice(), binary = next_choice() % 4 == 3 && where;
+    for (uint32_t i = 0; i < (binary ? 48 : lines % 6); i++) {
         char text[300];
-        uint32_t c = next_choice();
+        uint32_t c = binary ? 0 : next_choice();
         int length = (c & 1) ? snprintf(text, sizeof text, "%lld", (long long)number_of(next_choice(), 0, 0))
                              : make_text(text, next_choice());
         text[length++] = '\n';
+        if (binary) {
+            store_integer(text, 4, number_of(next_choice() % 64, 0, 0));
+            length = 4;
+        }
         if (write(fd, text, (size_t)length) != length)
             break;
     }
-    at_place = 0;
+    at_place = was;
+    place = was_place;
 }

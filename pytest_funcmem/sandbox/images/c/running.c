@@ -31,8 +31,33 @@ struct fm_program fm_program;
 static void *parameter_values[64];
 static char *before_arguments[64], *before_globals[512];
 static void *result_value;
-static int with_lines;
+static int with_lines, with_input;
 static struct fm_text shown;
+
+/* What a state gives the function, for people; every part of it is told once. */
+void fm_given(const char *text, size_t length)
+{
+    if (shown.length > 65536)
+        return;
+    if (shown.length)
+        fm_put(&shown, ", ");
+    fm_put_json(&shown, text, length);
+}
+
+/* A value as given; where it is cut short, a digest of the whole tells it from others. */
+static void give(const char *name, const void *at, int type, const char *dumped)
+{
+    struct fm_text one = {0};
+    if (name != NULL)
+        fm_printf(&one, "%s = ", name);
+    fm_show(&one, at, type);
+    if (one.data == NULL)
+        return;
+    if (dumped != NULL && strstr(one.data, "...") != NULL)
+        fm_printf(&one, " /* %06llx */", (unsigned long long)fm_hash_text(dumped, strlen(dumped)) & 0xffffff);
+    fm_given(one.data, one.length);
+    free(one.data);
+}
 
 /* --------------------------------------------------------------------------------------------- reading */
 
@@ -338,8 +363,9 @@ static void prepare_process(const char *directory)
     if (chdir(directory) != 0)
         syscall(SYS_exit_group, 4);
     if (fm_table.uses_stdin) {
-        fm_stdin_text(in);
+        fm_file_text(in, 0);
         lseek(in, 0, SEEK_SET);
+        with_input = 1;
     }
     dup2(in, 0);
     dup2(out, 1);
@@ -370,22 +396,25 @@ static void run_state(uint64_t seed, const uint32_t *choices, int count, const c
     fm_arguments_done();
     for (int i = 0; i < fm_table.parameter_count; i++) {
         const struct fm_place *place = &fm_table.parameters[i];
-        struct fm_text one = {0};
-        fm_show(&one, parameter_values[i], place->type);
-        if (i)
-            fm_put(&shown, ", ");
-        fm_put_json(&shown, one.data ? one.data : "", one.length);
-        free(one.data);
-        if (fm_points(place->type)) {
-            struct fm_text text = {0};
-            fm_dump(&text, parameter_values[i], place->type);
+        struct fm_text text = {0};
+        fm_dump(&text, parameter_values[i], place->type);
+        give(NULL, parameter_values[i], place->type, text.data);
+        if (fm_points(place->type))
             before_arguments[i] = text.data;
-        }
+        else
+            free(text.data);
     }
     for (int i = 0; i < fm_table.global_count && i < 512; i++) {
         struct fm_text text = {0};
         fm_dump(&text, fm_program.globals[i], fm_table.globals[i].type);
         before_globals[i] = text.data;
+        if (fm_table.globals[i].flags & FM_SHOWN)
+            give(fm_table.globals[i].name, fm_program.globals[i], fm_table.globals[i].type, text.data);
+    }
+    if (with_input) {
+        char text[512], line[600];
+        ssize_t length = pread(0, text, sizeof text, 0);
+        fm_given(line, (size_t)snprintf(line, sizeof line, "stdin: %.*s", length < 0 ? 0 : (int)length, text));
     }
     int size = fm_table.types[fm_table.result].size;
     result_value = calloc(1, (size_t)(size > 0 ? size : 8));
@@ -516,6 +545,7 @@ int fm_main(int argc, char **argv)
     with_lines = atoi(argv[4]);
     double timeout = atof(argv[5]) / 1000.0;
     fm_memory_begin();
+    fm_given_begin();
     char *text = slurp(argv[2]);
     long states = number();
     for (long index = 0; index < states; index++) {

@@ -23,7 +23,9 @@ struct fm_stub { const char *name; int result, count, variadic, first; };
 struct fm_pool { int first, count; };
 
 /* Flags of a place (parameter, global or member), as the host reads them off names and uses. */
-enum { FM_LENGTH = 1, FM_INDEXED = 2, FM_KEEP = 4, FM_STARTS = 8, FM_TEXT = 16, FM_OUT = 32, FM_SMALL = 64 };
+enum {
+    FM_LENGTH = 1, FM_INDEXED = 2, FM_KEEP = 4, FM_STARTS = 8, FM_TEXT = 16, FM_OUT = 32, FM_SMALL = 64, FM_SHOWN = 128
+};
 
 struct fm_table {
     struct fm_type *types; int type_count;
@@ -73,7 +75,8 @@ uint64_t fm_seed(void);
 void fm_fill(void *at, int type, int flags, int pool, int depth);
 void fm_fill_global(void *at, const struct fm_place *place);
 void fm_fill_answer(void *at, int type, const char *name, uint64_t place);
-void fm_stdin_text(int fd);
+void fm_file_text(int fd, uint64_t where);
+void fm_draw_text(const char *name, uint64_t place, char *into);
 int64_t fm_draw_answer(const char *name, uint64_t place, int count);
 
 /* dumping.c */
@@ -93,7 +96,11 @@ extern int fm_made_up, fm_ended;
 void fm_blocks_dump(struct fm_text *out, int lines);
 void fm_files_dump(struct fm_text *out);
 
+/* given.c */
+void fm_given_begin(void);
+
 /* running.c */
+void fm_given(const char *text, size_t length);
 void fm_finish(const char *exception, const char *message) __attribute__((noreturn));
 
 #endif

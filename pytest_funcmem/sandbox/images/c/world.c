@@ -139,14 +139,29 @@ void fm_stub(int number, void **arguments, void *result, void *list)
 /* ------------------------------------------------------------------------------------ clock and chance */
 
 static uint64_t random_state;
+static int told_seed, told_time;
 
 static uint32_t draw(void)
 {
+    if (!told_seed && fm_active) {
+        char text[60];
+        told_seed = 1;
+        fm_given(text, (size_t)snprintf(text, sizeof text, "random numbers: %016llx", (unsigned long long)random_state));
+    }
     random_state = random_state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(random_state >> 33);
 }
 
-static time_t now(void) { return (time_t)(1700000000 + fm_mix(fm_seed(), 5) % 10000000); }
+static time_t now(void)
+{
+    time_t value = (time_t)(1700000000 + fm_mix(fm_seed(), 5) % 10000000);
+    if (!told_time && fm_active) {
+        char text[60];
+        told_time = 1;
+        fm_given(text, (size_t)snprintf(text, sizeof text, "clock: %lld", (long long)value));
+    }
+    return value;
+}
 
 time_t time(time_t *out)
 {

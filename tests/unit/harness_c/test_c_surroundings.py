@@ -1,0 +1,154 @@
+"""What a C function is given beside its arguments, and macros that its file lacks, with a real compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_funcmem.core.protocols import Sandbox
+from pytest_funcmem.core.records import Inconclusive, InputState
+from pytest_funcmem.harness.compiled.c.conditionals import condition_lines, inactive_lines
+from pytest_funcmem.harness.compiled.c.places import call_around
+from pytest_funcmem.harness.compiled.c.standins import type_macro
+from pytest_funcmem.harness.compiled.c.toolkit import CToolkit
+from pytest_funcmem.harness.execution import original_program
+from pytest_funcmem.harness.execution_records import Execution
+from pytest_funcmem.languages.c import CFrontend
+from pytest_funcmem.sandbox.choice import open_sandbox
+
+KIT = CToolkit()
+FILE = """\
+#include <stdio.h>
+#include <stdlib.h>
+#include <stdarg.h>
+#include "missing.h"
+
+static struct { int pos; const char *title; } bar = { 7, "kept" };
+
+int mode(void)
+{
+    return bar.title[0] == 'k' ? bar.pos * 2 : -1;
+}
+
+int length_of_setting(void)
+{
+    const char *text = getenv("A_SETTING");
+    int n = 0;
+    while (text && text[n])
+        n++;
+    return text ? n : -1;
+}
+
+int first_letter(void)
+{
+    FILE *file = fopen("/a/file/that/is/not/there", "r");
+    int letter = file ? fgetc(file) : -2;
+    if (file)
+        fclose(file);
+    return letter;
+}
+
+int *room(int n)
+{
+    int *cells = make_cells(n & 7, int);
+    if (MISSING_CHECK(cells != 0 && widget_at(n)->state.depth > 2))
+        cells[0] = 5;
+    return cells;
+}
+
+int complain(const char *format, ...)
+{
+    char line[200];
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    return n;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def sandbox(docker_engine: None) -> Iterator[Sandbox]:
+    with open_sandbox("docker", programs=KIT.programs, workers=1, language="c") as opened:
+        yield opened
+
+
+def ran(name: str, sandbox: Sandbox, count: int = 40) -> Execution:
+    function = next(item for item in CFrontend().scan(FILE, path="a.c").functions if item.qualname == name)
+    made = KIT.prepare(function, sandbox, check_time=lambda: None)
+    assert not isinstance(made, Inconclusive), made
+    return KIT.execute(
+        sandbox,
+        [original_program(function, made.scaffold)],
+        [[InputState(seed=seed) for seed in range(count)]],
+        coverage=True,
+        state_timeout_s=1.0,
+    )[0]
+
+
+@pytest.mark.docker
+def test_globals_are_given_and_shown_and_those_with_a_value_keep_their_pointers(sandbox: Sandbox) -> None:
+    run = ran("mode", sandbox)
+    shown = [texts for texts in run.shown if texts]  # a state that ended badly shows nothing
+    assert all(len(texts) == 1 and texts[0].startswith("bar = {.pos = ") for texts in shown)
+    values = {output.value for output in run.outputs if output.outcome == "returned"}
+    assert 14 in values, "the value of the file is among them"
+    assert len(values) > 3
+    assert -1 not in values
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("name", "told", "absent"),
+    [
+        ("length_of_setting", 'getenv("A_SETTING"): ', -1),
+        ("first_letter", "file /a/file/that/is/not/there: ", -2),
+    ],
+)
+def test_environment_and_files_are_there_by_choice(
+    sandbox: Sandbox, name: str, told: str, absent: int
+) -> None:
+    run = ran(name, sandbox)
+    assert all(shown[-1].startswith(told) for shown in run.shown)
+    assert absent in {output.value for output in run.outputs}
+    assert len({output.value for output in run.outputs}) > 4
+    assert all(not output.files for output in run.outputs), "what is given is not written"
+
+
+@pytest.mark.docker
+def test_macros_that_take_types_or_whole_conditions_are_made_up(sandbox: Sandbox) -> None:
+    run = ran("room", sandbox)
+    assert any(output.value for output in run.outputs if output.outcome == "returned")
+
+
+@pytest.mark.docker
+def test_a_function_with_any_number_of_arguments_is_called(sandbox: Sandbox) -> None:
+    run = ran("complain", sandbox)
+    assert len({output.value for output in run.outputs if output.outcome == "returned"}) > 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place", "text"),
+    [
+        (["int"], 0, "(t) ((t *)calloc(1, sizeof(t)))"),
+        (["p", "struct a", "next"], 1, "(a, t, c) ((t *)((char *)(a) - offsetof(t, c)))"),
+        (["p", "n + 1", "char"], 2, "(a, b, t) ((t *)realloc((void *)(size_t)(a), (size_t)(b) * sizeof(t)))"),
+        (["a", "b", "c", "int"], 3, None),
+    ],
+)
+def test_a_macro_with_a_type_casts_or_makes_room(arguments: list[str], place: int, text: str | None) -> None:
+    assert type_macro(arguments, place) == text
+
+
+def test_the_call_around_a_place_is_found_by_its_brackets() -> None:
+    text = "x = grow(list,\n   n(1, 2), struct item);"
+    assert call_around(text, 2, 13) == ("grow", ["list", "n(1, 2)", "struct item"], 2)
+    assert call_around("int x;", 1, 5) is None
+
+
+def test_conditions_are_no_code_and_those_around_the_function_hold() -> None:
+    text = "#ifdef NOT_THERE\nint f(int n)\n{\n#if N > 2\n  n++;\n#endif\n  return n;\n}\n#endif\n"
+    assert inactive_lines(text, 1, 7) == {3}, "and nothing else"
+    assert condition_lines("int f(int n)\n{\n#if N > 2\n  n++;\n#endif\n}") == {2, 4}
