@@ -32,6 +32,7 @@ values themselves, and walks them with its own stack wherever the nesting is not
 from __future__ import annotations
 
 import json
+import marshal
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -136,6 +137,10 @@ def same_value(a: Json, b: Json, *, float_tolerance: float) -> bool:
         b: The other.
         float_tolerance: Relative difference up to which floats are equal; NaN equals NaN.
     """
+    # What is written alike is alike, but for what was cut off; unlike ==, this tells True from 1.
+    written = marshal.dumps(a, 2)
+    if written == marshal.dumps(b, 2) and b"cut" not in written:
+        return True
     return _same(a, b, float_tolerance, pairwise=True)
 
 
@@ -206,6 +211,10 @@ def _match(
     """
     if len(left) != len(right):
         return None
+    if all(
+        isinstance(ours[0], str) and ours[0] == theirs[0] for ours, theirs in zip(left, right, strict=True)
+    ):
+        return [(ours[1], theirs[1]) for ours, theirs in zip(left, right, strict=True)]
     by_key = {_key_text(key): value for key, value in right}
     found: list[tuple[Json, Json]] = []
     unmatched: list[Any] = []

@@ -20,6 +20,7 @@ from pytest_funcmem.harness.choice import choose, shortlist
 from pytest_funcmem.harness.compiled.proof import MUTANT_TIMEOUT_S, Kills, prove, run_stand_ins
 from pytest_funcmem.harness.compiled.search import Search, Trial
 from pytest_funcmem.harness.compiled.settings import CompiledBuilderSettings
+from pytest_funcmem.harness.compiled.sharpening import Sharpening
 from pytest_funcmem.harness.compiled.toolkit import Prepared, StandIn, Toolkit, toolkit_for
 from pytest_funcmem.harness.execution import original_program, spliced_program
 from pytest_funcmem.harness.outputs import same_output, validity
@@ -158,7 +159,7 @@ class _Building:
         return replace(result, states=tuple(trial.state for trial in best))
 
     def made(self) -> Harness | Inconclusive:
-        found = Search(
+        search = Search(
             self.function,
             self.prepared,
             self.toolkit,
@@ -167,7 +168,8 @@ class _Building:
             seed=int(digest([self.seed])[:15], 16),
             check_time=self.check_time,
             given=self.given,
-        ).run()
+        )
+        found = search.run()
         if not found.first.loaded:
             said = found.first.load_detail or "the original does not compile"
             return Inconclusive(reason="load_failed", detail=said)
@@ -178,7 +180,15 @@ class _Building:
             if not reasons:
                 reasons = ["all states give the function the same"]
             return state_problem((), found.first, len(pool), reasons, self.settings.min_inputs)
-        kills = self.kills(pool, self.toolkit.mutants(self.function, limit=self.settings.mutants), "mutant")
+        reached = {line for trial in pool for line in trial.lines}
+        if len(reached) < self.settings.min_coverage * len(found.first.executable_lines):
+            return self.prove(choose(pool, self.settings.inputs))  # which says what is not covered
+        mutants = self.toolkit.mutants(self.function, limit=self.settings.mutants)
+        kills = self.kills(pool, mutants, "mutant")
+        more = self.sharpened(search, pool, mutants)
+        if more:
+            self.pool = pool = [*pool, *more]
+            kills = self.kills(pool, mutants, "mutant")
         result = self.prove(choose(pool, self.settings.inputs, kills=kills))
         if isinstance(result, Inconclusive) and result.reason == "weak_harness":
             # Other states may tell apart what passed for the original.
@@ -188,6 +198,27 @@ class _Building:
             second = self.prove(choose(pool, self.settings.inputs, kills=kills))
             return second if isinstance(second, Harness) else result
         return result
+
+    def sharpened(self, search: Search, pool: Sequence[Trial], mutants: Sequence[StandIn]) -> list[Trial]:
+        """Steady states beside those of a pool that tell apart mutants which the pool does not."""
+        survivors = [
+            mutant
+            for mutant in mutants
+            if mutant.code in self.known and all(self.known[mutant.code].values())
+        ]
+        if not survivors:
+            return []
+        found = Sharpening(
+            self.function,
+            self.prepared,
+            search,
+            self.toolkit,
+            self.sandbox,
+            self.settings,
+            timeout_s=MUTANT_TIMEOUT_S,
+            check_time=self.check_time,
+        ).run(survivors, pool)
+        return self.steady(found)[0]
 
     def prove(self, chosen: Sequence[Trial]) -> Harness | Inconclusive:
         return prove(

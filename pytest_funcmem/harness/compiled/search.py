@@ -148,8 +148,11 @@ class Search:
         first = self._fresh(settings.first_states, random.Random(self._derived("first")))
         self._try([*self._given, *first])
         idle = 0
-        for number in range(settings.rounds):
-            if self._stuck() or idle == settings.patience:
+        for number in range(settings.rounds + settings.further_rounds):
+            patience, most = settings.patience, settings.rounds
+            if self._first is not None and self._reached < set(self._first.executable_lines):
+                patience, most = 2 * patience, most + settings.further_rounds
+            if self._stuck() or idle >= patience or number >= most:
                 break
             before = self._progress()
             generator = random.Random(self._derived(f"round {number}"))
@@ -164,6 +167,55 @@ class Search:
         if self._first is None:
             raise AssertionError("no state was run")
         return Found(trials=tuple(self._trials), first=self._first)
+
+    def near(self, wanted: Sequence[frozenset[int] | None], count: int, label: str) -> list[InputState]:
+        """Neighbours of valid states that reach some lines, for each set of lines in turn; none was tried.
+
+        Args:
+            wanted: Sets of lines, relative to the signature's; None where any state will do.
+            count: Most states.
+            label: What the choices are derived from.
+        """
+        generator = random.Random(self._derived(label))
+        valid = sorted(
+            (trial for trial in self._trials if not trial.problem),
+            key=lambda trial: (self._commonness(trial), trial.order),
+        )
+        bases = [[trial for trial in valid if lines is None or trial.reached & lines] for lines in wanted]
+        bases = [some for some in bases if some]
+        states = []
+        for number in range(count if bases else 0):
+            some = bases[number % len(bases)]
+            states.append(self._mutated(some[int(len(some) * generator.random() ** 2)], generator))
+        return [state for state in dict.fromkeys(states) if state not in self._known]
+
+    def note(self, states: Sequence[InputState], run: Execution) -> list[Trial]:
+        """Add what a run of the original did on states that were not tried before."""
+        self._known.update(states)
+        executable = frozenset((self._first or run).executable_lines)
+        noted = []
+        for number, (state, output) in enumerate(zip(states, run.outputs, strict=True)):
+            _, problem = validity(output, output)
+            trial = Trial(
+                state=state,
+                output=output,
+                order=len(self._trials),
+                lines=frozenset(output.lines) & executable,
+                features=frozenset(run.features[number]) if run.features else frozenset(),
+                problem=problem,
+                digest=output_digest(output),
+                shown=run.shown[number] if run.shown else (),
+                used=run.choices_used[number] if run.choices_used else 0,
+                made_up=bool(run.made_up) and run.made_up[number],
+            )
+            noted.append(trial)
+            self._trials.append(trial)
+            self._anywhere |= trial.features
+            if not problem:
+                self._seen.update(trial.features)
+                self._reached |= trial.lines
+            self._timeouts += output.outcome == "timeout"
+        return noted
 
     def _stuck(self) -> bool:
         return (self._first is not None and not self._first.loaded) or self._timeouts > _MAX_TIMEOUTS
@@ -230,7 +282,7 @@ class Search:
         wanted = min(_MAX_CHOICES, max(1, base.used or self._prepared.choices))
         choices = list(base.state.choices[:wanted])
         # What the seed decided so far stays decided by it; a few places behind the last one may be set.
-        kind = generator.randrange(8)
+        kind = generator.randrange(10)
         if kind == 0:
             return replace(base.state, seed=generator.randrange(1000))
         if kind == 1 and len(self._trials) > 1:
@@ -240,8 +292,12 @@ class Search:
         elif kind == 2 and len(choices) > 1:
             source, place = generator.randrange(len(choices)), generator.randrange(len(choices))
             choices[place] = choices[source]
+        elif kind == 8 and len(choices) > 1:
+            del choices[generator.randrange(len(choices))]
+        elif kind == 9 and choices:
+            choices.insert(generator.randrange(len(choices) + 1), self._choice(generator))
         else:
-            for _ in range(1 + (generator.randrange(3) if kind > 4 else 0)):
+            for _ in range(1 + (generator.randrange(3) if kind in (5, 6, 7) else 0)):
                 place = generator.randrange(wanted)
                 while len(choices) <= place:
                     choices.append(generator.randrange(_LARGEST))
@@ -257,7 +313,6 @@ class Search:
         new = [state for state in dict.fromkeys(states) if state not in self._known]
         if not new:
             return
-        self._known.update(new)
         self._check_time()
         (run,) = self._toolkit.execute(
             self._sandbox,
@@ -268,27 +323,7 @@ class Search:
         )
         if self._first is None:
             self._first = run
-        executable = frozenset(self._first.executable_lines)
-        for number, (state, output) in enumerate(zip(new, run.outputs, strict=True)):
-            _, problem = validity(output, output)
-            trial = Trial(
-                state=state,
-                output=output,
-                order=len(self._trials),
-                lines=frozenset(output.lines) & executable,
-                features=frozenset(run.features[number]) if run.features else frozenset(),
-                problem=problem,
-                digest=output_digest(output),
-                shown=run.shown[number] if run.shown else (),
-                used=run.choices_used[number] if run.choices_used else 0,
-                made_up=bool(run.made_up) and run.made_up[number],
-            )
-            self._trials.append(trial)
-            self._anywhere |= trial.features
-            if not problem:
-                self._seen.update(trial.features)
-                self._reached |= trial.lines
-            self._timeouts += output.outcome == "timeout"
+        self.note(new, run)
 
     def _derived(self, label: str) -> int:
         return int(digest([self._seed, label])[:15], 16)

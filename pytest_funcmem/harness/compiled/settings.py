@@ -21,8 +21,12 @@ class CompiledBuilderSettings(HarnessConditions):
         first_states: Input states of the first batch.
         round_states: Input states of each round that follows.
         rounds: Most rounds.
-        patience: Rounds that may bring nothing new before the search ends.
+        further_rounds: Rounds that follow where lines are left that no valid state reaches.
+        patience: Rounds that may bring nothing new before the search ends; twice as many while lines are
+            left.
         pool: Most valid states that the harness is chosen from.
+        sharpening_states: Input states of each round that looks for what tells surviving mutants apart.
+        sharpening_rounds: Most of these rounds.
         state_timeout_s: Processor seconds of a state while searching.
     """
 
@@ -30,6 +34,9 @@ class CompiledBuilderSettings(HarnessConditions):
     first_states: int = 120
     round_states: int = 150
     rounds: int = 8
+    further_rounds: int = 6
     patience: int = 2
     pool: int = 40
+    sharpening_states: int = 60
+    sharpening_rounds: int = 3
     state_timeout_s: float = 1.0

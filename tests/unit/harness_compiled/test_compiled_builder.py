@@ -233,3 +233,19 @@ def test_a_budget_of_nothing_gives_no_harness(monkeypatch: pytest.MonkeyPatch) -
     found = build(toy_function("a * 100 + b"), ToyToolkit(), monkeypatch, budget=0.0)
     assert isinstance(found, Inconclusive)
     assert found.reason == "budget"
+
+
+def test_states_are_looked_for_that_tell_surviving_mutants_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The two differ for few pairs of arguments only, and no line or feature leads there.
+    mutant = stand_in("mutant", "a + b + (a == 41 and b > 40)", frozenset({1}))
+    function = toy_function("a + b")
+    strength = {}
+    for rounds in (0, 3):
+        settings = builder_module.CompiledBuilderSettings(
+            sharpening_rounds=rounds, first_states=12, rounds=0, further_rounds=0
+        )
+        monkeypatch.setattr(builder_module, "toolkit_for", lambda language: ToyToolkit(changed=(mutant,)))
+        found = LocalGoBuilder(settings).build(function, NO_SANDBOX, seed=1)
+        assert isinstance(found, Harness)
+        strength[rounds] = found.evidence.mutants_killed
+    assert strength == {0: 0, 3: 1}

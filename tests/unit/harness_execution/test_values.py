@@ -255,3 +255,10 @@ def test_a_value_beyond_all_bounds_equals_nothing() -> None:
 )
 def test_values_are_shown_much_as_python_would(value: Any, text: str) -> None:
     assert show_value(travelled(value)) == text
+
+
+def test_what_was_cut_off_without_a_digest_is_not_even_like_itself():
+    cut = ["list", [1, ["cut", "list", 5, "", ""]]]
+    assert not same_value(cut, cut, float_tolerance=0.0)
+    assert not same_value(["list", [True]], ["list", [1]], float_tolerance=0.0)
+    assert same_value(["list", ["cut"]], ["list", ["cut"]], float_tolerance=0.0)

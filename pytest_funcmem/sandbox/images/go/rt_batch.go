@@ -16,6 +16,7 @@ var (
 
 // reset forgets the state before.
 func reset(environment []string) {
+	finishes, closures = 0, 0
 	made, functions, asked, nesting, steps, previous = 0, 0, 0, 0, 0, 0
 	clockNanos, randomState = 0, 0
 	calls, before, globalsNow, shown, around, laid = nil, nil, nil, nil, nil, nil

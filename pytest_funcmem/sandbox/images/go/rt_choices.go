@@ -139,12 +139,12 @@ func (m *Maker) text(choice uint32) string {
 	switch {
 	case int(choice) < max(len(pool), 12):
 		return pool[int(choice)%len(pool)]
-	case kind < 5:
+	case kind < 4:
 		return pick()
-	case kind < 8:
+	case kind < 6:
 		return pick() + join() + pick()
 	case kind < 10:
-		return pick() + join() + pick() + join() + pick() + pick()
+		return m.spelled(rest)
 	case kind < 12:
 		return plainTexts[rest%len(plainTexts)]
 	case kind == 12:
@@ -170,6 +170,34 @@ func (m *Maker) text(choice uint32) string {
 	default:
 		return strconv.Itoa(rest % 1000)
 	}
+}
+
+var pieces = []int{2, 3, 1, 4, 6, 9}
+
+// spelled makes a text piece by piece, each of them by a choice of its own, so that a change of one changes little.
+func (m *Maker) spelled(rest int) string {
+	text, last := "", ""
+	for range pieces[rest%len(pieces)] {
+		choice := m.Choice()
+		n := int(choice / 8)
+		pick := func(pool []string) {
+			if len(pool) > 0 {
+				last = pool[n%len(pool)]
+			}
+		}
+		switch kind := choice % 8; {
+		case kind < 3 && len(target.Runes) > 0:
+			last = string(target.Runes[n%len(target.Runes)])
+		case kind < 5:
+			pick(target.Texts)
+		case kind == 5:
+			pick(target.Joints)
+		case kind == 6:
+			last = string("ax7 Z_-.9/"[n%10])
+		}
+		text += last
+	}
+	return text
 }
 
 // long makes a longer text of literals and joints, whose parts a hash of the choice decides.

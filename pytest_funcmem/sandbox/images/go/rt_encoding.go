@@ -3,6 +3,7 @@ package rt
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"sort"
 	"strconv"
 	"strings"
@@ -11,7 +12,10 @@ import (
 	"unsafe"
 )
 
-const mostNodes = 40_000
+const (
+	mostNodes    = 40_000
+	mostClosures = 6
+)
 
 // An encoder writes the canonical JSON encoding of values.
 type encoder struct {
@@ -128,9 +132,13 @@ func (e *encoder) value(v reflect.Value, dynamic bool) {
 		inner.Set(v.Elem())
 		e.value(inner, true)
 	case reflect.Func:
-		if v.IsNil() {
+		switch {
+		case v.IsNil():
 			e.write("null")
-		} else {
+		case finishes == 1 && nesting == 0 && closures < mostClosures && isOfTheFunction(v):
+			closures++
+			e.write(encodeFunction(v))
+		default:
 			e.write(`["function",` + quote(v.Type().String()) + `]`)
 		}
 	case reflect.Chan:
@@ -142,6 +150,16 @@ func (e *encoder) value(v reflect.Value, dynamic bool) {
 	default:
 		e.write(`["opaque",` + quote(v.Type().String()) + `]`)
 	}
+}
+
+// isOfTheFunction tells whether a function was made by the one that runs: what it does is part of the outcome.
+func isOfTheFunction(v reflect.Value) bool {
+	made := runtime.FuncForPC(v.Pointer())
+	if made == nil {
+		return false
+	}
+	file, _ := made.FileLine(made.Entry())
+	return strings.HasPrefix(file[strings.LastIndexByte(file, '/')+1:], "function")
 }
 
 func (e *encoder) integer(negative bool, size uint64) {

@@ -67,6 +67,8 @@ var (
 	results    []reflect.Value
 	around     []string // what surrounds the call, for people
 	laid       []string // names of the files that were there before
+	finishes   int      // 1 while a run is wrapped up; more where that ended the program
+	closures   int      // functions that were called to see what they do
 )
 
 // Main runs the function on one state or, one after the other, on several, and ends the program.
@@ -294,6 +296,7 @@ func finish(outcome string, results []reflect.Value, failure exception) {
 	if finished {
 		return
 	}
+	finishes++
 	var out strings.Builder
 	field := func(name, value string) { out.WriteString(`,"` + name + `":` + value) }
 	out.WriteString(`{"outcome":` + quote(outcome))

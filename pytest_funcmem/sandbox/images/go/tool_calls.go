@@ -291,6 +291,9 @@ func (s *solver) learnBuiltin(name string, node *ast.CallExpr) {
 			s.unify(first, s.typeOf(node.Args[1]))
 		}
 	case "make":
+		for _, size := range node.Args[1:] {
+			s.count(size)
+		}
 		if found != nil {
 			if len(node.Args) > 1 {
 				s.suggest(found, "[]"+s.fresh())

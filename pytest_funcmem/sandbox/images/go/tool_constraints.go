@@ -98,6 +98,9 @@ func (s *solver) learn(node ast.Node) {
 		if found := s.open(s.typeOf(node.X)); found != nil {
 			s.suggest(found, "string")
 		}
+		for _, bound := range []ast.Expr{node.Low, node.High, node.Max} {
+			s.count(bound)
+		}
 	case *ast.RangeStmt:
 		s.learnRange(node)
 	case *ast.CompositeLit:
@@ -282,8 +285,10 @@ func (s *solver) learnIndex(node *ast.IndexExpr) {
 			} else {
 				s.suggestStrongly(found, "[]"+s.fresh())
 			}
-		} else if other := s.open(index); other != nil && (found.weak == "" || found.weak == "string") {
-			s.suggest(other, "int")
+		} else if other := s.open(index); (other != nil || index == nil) && (found.weak == "" || found.weak == "string") {
+			if other != nil {
+				s.suggest(other, "int")
+			}
 			found.weak = "[]" + s.fresh()
 			s.changed = true
 		}
@@ -297,6 +302,20 @@ func (s *solver) learnIndex(node *ast.IndexExpr) {
 			s.suggest(found, "int")
 			s.mark(&found.number)
 		}
+	}
+}
+
+// count takes an expression for a number of things: a length, or a bound of a slice.
+func (s *solver) count(expr ast.Expr) {
+	if binary, ok := expr.(*ast.BinaryExpr); ok {
+		s.count(binary.X)
+		s.count(binary.Y)
+		return
+	}
+	s.results(expr, 1, nil)
+	if found := s.open(s.typeOf(expr)); found != nil {
+		s.suggest(found, "int")
+		s.mark(&found.number)
 	}
 }
 

@@ -17,6 +17,9 @@ func (s *solver) flow(to, from types.Type) {
 		}
 		return
 	}
+	if s.isStale(to) || s.isStale(from) {
+		return // what it is was learnt in this round, and counts from the next on
+	}
 	target, origin := s.open(to), s.open(from)
 	switch {
 	case target != nil && origin != nil:
@@ -70,6 +73,16 @@ func (s *solver) flow(to, from types.Type) {
 	default:
 		s.unify(to, from)
 	}
+}
+
+// isStale tells whether a type stands for a guess that has been bound since the types were found out.
+func (s *solver) isStale(kind types.Type) bool {
+	named, ok := types.Unalias(kind).(*types.Named)
+	if !ok || named.Obj().Pkg() != s.pkg {
+		return false
+	}
+	found := s.types[named.Obj().Name()]
+	return found != nil && !found.declared && found.bound != ""
 }
 
 // implement gives a guess the methods of an interface.

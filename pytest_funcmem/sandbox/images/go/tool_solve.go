@@ -99,7 +99,7 @@ func (s *solver) check() bool {
 	config := types.Config{
 		Importer: s.library.importer,
 		Error: func(err error) {
-			if found, ok := err.(types.Error); ok && !strings.Contains(found.Msg, "imported and not used") {
+			if found, ok := err.(types.Error); ok && !(strings.Contains(found.Msg, " imported ") && strings.HasSuffix(found.Msg, " and not used")) {
 				s.errors = append(s.errors, found)
 			}
 		},
@@ -120,7 +120,7 @@ func (s *solver) solve() (complaint string, ok bool) {
 		if !s.changed {
 			s.constrain()
 		}
-		if s.changed || s.settle() || s.finish() {
+		if s.changed || s.settle() || s.enumerations() || s.finish() {
 			continue
 		}
 		if s.constants() {
@@ -337,6 +337,24 @@ func (s *solver) constants() bool {
 		changed = true
 	}
 	return changed
+}
+
+// enumerations takes named types of which nothing but what seem to be their constants is known for numbers.
+func (s *solver) enumerations() bool {
+	settled := false
+	for _, name := range sortedKeys(s.values) {
+		object := s.pkg.Scope().Lookup(name)
+		if object == nil || s.values[name].assigned || s.isSet(name) {
+			continue
+		}
+		found := s.open(object.Type())
+		if found != nil && found.declared && !found.dynamic && !found.nilable && !found.literal && len(found.fields) == 0 {
+			before := found.bound
+			s.bind(found, "int")
+			settled = settled || found.bound != before
+		}
+	}
+	return settled
 }
 
 // isSet tells whether a name is assigned to, or its address taken.
