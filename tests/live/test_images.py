@@ -246,7 +246,10 @@ def test_rust_has_the_common_crates(workshop: Workshop) -> None:
         "#[derive(Serialize, Deserialize)] struct P { x: u32 }\n"
         'fn main() { let r = regex::Regex::new(r"^a+$").unwrap();\n'
         '  println!("{} {} {}", hex::encode(Md5::digest(b"abc")), r.is_match("aa"),'
-        " serde_json::to_string(&P { x: 7 }).unwrap()); let _: u8 = rand::random(); }\n"
+        " serde_json::to_string(&P { x: 7 }).unwrap()); let _: u8 = rand::random();\n"
+        # Crates that cargo compiles more than once.
+        "  let m: hashbrown::HashMap<u8, u8> = Default::default(); assert!(m.is_empty());\n"
+        "  assert!(unsafe { libc::getpid() } > 0); }\n"
     )
     assert run.result is not None, run
     assert run.result.stdout == b'900150983cd24fb0d6963f7d28e17f72 true {"x":7}\n', run

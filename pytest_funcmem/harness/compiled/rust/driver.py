@@ -95,7 +95,9 @@ def _made_impl(plan: Plan, trait: Item, name: str, argument: str) -> str:
                 head = re.sub(rf"\b{parameter}\b(?!\s*:)", kind, head)
             signature = read_signature(plan, member.node)
             members.append(f"{_named(head)} {{ {answering(f'{trait.name}.{member.name}', signature)} }}")
-    return f"impl {trait.name}{f'<{listed}>' if listed else ''} for {name} {{ {' '.join(members)} }}"
+    unsafe = "unsafe " if tree.source(trait.node).partition("trait")[0].split()[-1:] == ["unsafe"] else ""
+    given = f"<{listed}>" if listed else ""
+    return f"{unsafe}impl {trait.name}{given} for {name} {{ {' '.join(members)} }}"
 
 
 def _named(head: str) -> str:
@@ -194,7 +196,12 @@ def _owner(plan: Plan, concrete: dict[str, str]) -> tuple[str, str]:
     tree = plan.file.tree
     if item.kind == "trait":
         own = own_type(plan, item.name, "")
-        return own, f"<{own} as {item.name}>::"
+        given = [
+            "'static" if generic.kind == "lifetime" else concrete[generic.name]
+            for generic in generics_of(plan, item.node)
+        ]
+        listed = f"<{', '.join(given)}>" if given else ""
+        return own, f"<{own} as {item.name}{listed}>::"
     kind = item.node.child_by_field_name("type")
     own = substituted(flattened(tree.source(kind), plan.names), concrete) if kind is not None else ""
     trait = item.node.child_by_field_name("trait")

@@ -7,18 +7,25 @@ from __future__ import annotations
 
 import re
 
+from pytest_funcmem.harness.compiled.rust.implementations import (
+    implement_index,
+    implement_iterator,
+    implement_trait,
+)
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, normal, settle, unify
 
-__all__ = ["mismatch", "operands", "undecided", "unfulfilled", "used_as"]
+__all__ = ["in_pattern", "mismatch", "operands", "unfulfilled", "unguessed", "used_as"]
 
 _PAIR = re.compile(r"expected (?:[a-z ]+ )?`([^`]+)`,? found (?:[a-z ]+ )?`([^`]+)`")
 _PAIR_BARE = re.compile(r"expected `([^`]+)`,? found (integer|floating-point number)")
 _PAIR_BARE_LEFT = re.compile(r"expected (integer|floating-point number|bool|char),? found `([^`]+)`")
 _PAIR_NOTE = re.compile(r"expected [^`\n]*`([^`\n]+)`\s*\n\s*found [^`\n]*`([^`\n]+)`")
-_INFERRED = re.compile(r"declared on the (?:function|method|associated function) `(\w+)`")
 
 
+_NUMBERS = frozenset(
+    ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64"]
+)
 _OPERATORS = (
     (r"cannot add `(?P<right>[^`]+)` to `(?P<left>[^`]+)`", "Add", "add"),
     (r"cannot subtract `(?P<right>[^`]+)` from `(?P<left>[^`]+)`", "Sub", "sub"),
@@ -39,7 +46,37 @@ def mismatch(work: Work, message: Message) -> bool:
         for pattern in (_PAIR_NOTE, _PAIR, _PAIR_BARE, _PAIR_BARE_LEFT):
             for left, right in pattern.findall(text):
                 changed = unify(work.plan, left, right) or changed
+                changed = changed or renumbered(work, message, left, right)
     return changed
+
+
+def renumbered(work: Work, message: Message, left: str, right: str) -> bool:
+    """Where a number that stands in was taken for one type and turns out to be of another."""
+    plan = work.plan
+    pair = [bare(left), bare(right)]
+    if "i64" not in pair or not all(kind in _NUMBERS for kind in pair) or pair[0] == pair[1]:
+        return False
+    other = pair[1 - pair.index("i64")]
+    words = {word for span in message["spans"] for word in re.findall(r"\w+", str(span["text"]))}
+    held = [plan.constants[word] for word in sorted(words & plan.constants.keys())]
+    held += [
+        text
+        for kind in plan.types.values()
+        for name, text in kind.fields.items()
+        if name in words and not name.isdigit()
+    ]
+    held += [
+        function.result
+        for table in work.tables()
+        for name, function in table.items()
+        if name in words and function.result is not None
+    ]
+    for name in held:
+        kind = plan.types.get(name)
+        if kind is not None and kind.alias == "i64" and kind.is_weak:
+            kind.alias, kind.is_weak = other, False
+            return True
+    return False
 
 
 def operands(work: Work, message: Message) -> bool:
@@ -51,7 +88,9 @@ def operands(work: Work, message: Message) -> bool:
         return operator(work, message)
     code = message["code"]
     if code == "E0600":
-        return settle(work.plan, open_names[0], "bool" if "`!`" in message["message"] else "i64")
+        is_mask = any(re.search(r"[&|^]=?\s*!", span["text"]) for span in message["spans"])
+        is_truth = "`!`" in message["message"] and not is_mask
+        return settle(work.plan, open_names[0], "bool" if is_truth else "i64")
     for name in open_names:
         for other in named:
             text = normal(work.plan, bare(other))
@@ -117,9 +156,7 @@ def unfulfilled(work: Work, message: Message) -> bool:
     if lacking:
         return bound(work, bare(lacking[1]), lacking[2], lacking[1])
     if "is not an iterator" in text and names:
-        name = bare(names[0])
-        if is_open(plan, name):
-            return settle(plan, name, f"std::vec::IntoIter<{plan.fresh(name + '_item')}>")
+        return iterated(work, names[0])
     if "`?` operator can only be applied" in text:
         labels = [label for span in message["spans"] for label in TICKS.findall(str(span["label"]))]
         for name in map(bare, [*names, *labels]):
@@ -142,10 +179,32 @@ def unfulfilled(work: Work, message: Message) -> bool:
                 return settle(plan, name, "std::ops::Range<usize>" if "`str`" in text else "usize")
     if "size for values" in text or "cannot be known" in text:
         return False
-    match = re.search(r"`([^`]+)` doesn't implement", text)
-    if match and is_open(plan, bare(match[1])):
-        return False
+    match = re.search(r"`([^`]+)` doesn't implement `([^`]+)`", text)
+    if match and not is_open(plan, bare(match[1])):
+        return implement_trait(plan, bare(match[1]), match[2])
     return False
+
+
+def iterated(work: Work, whole: str) -> bool:
+    """What is walked through is a list where it is behind a reference, else an iterator."""
+    plan = work.plan
+    name = bare(whole)
+    is_reference = whole.lstrip().startswith("&")
+    kind = plan.types.get(name)
+    inner = re.fullmatch(r"(?:std::vec::)?IntoIter<(\w+)>", name)
+    if is_reference and inner:
+        # It was taken for an iterator where it was walked through by value.
+        found = False
+        for other in plan.types.values():
+            if other.alias is not None and re.fullmatch(rf"std::vec::IntoIter<{inner[1]}>", other.alias):
+                other.alias, found = f"Vec<{inner[1]}>", True
+        return found
+    if is_open(plan, name):
+        item = plan.fresh(name + "_item")
+        return settle(plan, name, f"Vec<{item}>" if is_reference else f"std::vec::IntoIter<{item}>")
+    return (kind is not None or name in plan.names.own) and implement_iterator(
+        plan, name, by_reference=is_reference
+    )
 
 
 def conversion(work: Work, target: str, source: str) -> bool:
@@ -207,6 +266,10 @@ def bound(work: Work, name: str, trait: str, whole: str) -> bool:
         }.get(short, "")
         if guess and settle(plan, name, guess):
             return True
+    if inner and is_open(plan, inner) and short in ("Borrow", "PartialEq", "PartialOrd", "AsRef", "Into"):
+        text = normal(plan, whole)
+        if text is not None and settle(plan, inner, text.removeprefix("&'static ")):
+            return True
     if short in ("Extend", "FromIterator", "Sum", "Product") and argument:
         element = re.search(r"<(.*)>", whole)
         left = element[1] if element and short in ("Extend", "FromIterator") else whole
@@ -225,7 +288,7 @@ def bound(work: Work, name: str, trait: str, whole: str) -> bool:
             if key not in plan.traits[short]:
                 plan.traits[short][key] = f"impl {trait} for {text} {{}}"
                 return True
-    return False
+    return implement_trait(plan, name, trait)
 
 
 def implement(work: Work, name: str, what: str, text: str) -> bool:
@@ -237,21 +300,6 @@ def implement(work: Work, name: str, what: str, text: str) -> bool:
     return True
 
 
-def undecided(work: Work, message: Message) -> bool:
-    """A result that no use decides gets a type of its own."""
-    texts = [message["message"], *(str(span["label"]) for span in message["spans"])]
-    texts += [child["message"] for child in message["children"]]
-    names = [name for text in texts for name in _INFERRED.findall(text)]
-    names += [word for span in message["spans"] for word in re.findall(r"\w+", span["text"])]
-    for name in names:
-        for table in work.tables():
-            function = table.get(name)
-            if function is not None and function.result is None:
-                function.result = work.plan.fresh(name)
-                return True
-    return False
-
-
 def used_as(work: Work, message: Message) -> bool:
     """What is indexed, dereferenced, called or cast."""
     plan = work.plan
@@ -259,6 +307,9 @@ def used_as(work: Work, message: Message) -> bool:
     for whole in [*TICKS.findall(message["message"]), *labels]:
         name = bare(whole)
         if not is_open(plan, name):
+            of_name = name.partition("<")[0].rpartition("::")[2]
+            if message["code"] == "E0608" and implement_index(plan, of_name):
+                return True
             continue
         match message["code"]:
             case "E0608":
@@ -271,4 +322,29 @@ def used_as(work: Work, message: Message) -> bool:
                 return False
             case "E0618":
                 return False
+    return False
+
+
+def in_pattern(work: Work, message: Message) -> bool:
+    """A constant in a pattern is of a plain type."""
+    names = [bare(name) for name in TICKS.findall(message["message"])]
+    return any(is_open(work.plan, name) and settle(work.plan, name, "i64", weak=True) for name in names)
+
+
+_GUESSED = frozenset({"bool", "usize", "String", "&'static str", "()"})
+
+
+def unguessed(work: Work, message: Message) -> bool:
+    """A result that was guessed from a name, where nothing fits: of a type of its own instead, once."""
+    plan = work.plan
+    for span in message["spans"]:
+        for name in re.findall(r"\w+", str(span["text"])):
+            for table in work.tables():
+                function = table.get(name)
+                if function is None or function.result not in _GUESSED:
+                    continue
+                if ("unguessed", name) not in plan.history:
+                    plan.history.add(("unguessed", name))
+                    function.result = plan.fresh(name)
+                    return True
     return False

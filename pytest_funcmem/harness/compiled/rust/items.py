@@ -164,7 +164,7 @@ class RustFile:
         if node.type == "macro_invocation":
             text = tree.source(node)
             names = re.findall(
-                r"\b(?:ref|struct|enum|union|fn|const|static|type)\s+(?:mut\s+)?([A-Za-z_]\w*)", text
+                r"\b(?:ref|struct|enum|union|fn|const|static|type)\s+(?:mut\s+)?(?!ref\b)([A-Za-z_]\w*)", text
             )
             self.items.append(
                 Item("call", "", node, attributes, words_of(text), names=tuple(dict.fromkeys(names)))

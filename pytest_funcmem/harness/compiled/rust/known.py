@@ -7,7 +7,14 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
-__all__ = ["LIKELY_TYPES", "STANDARD_PATHS", "STANDARD_TRAITS", "TRAIT_PATHS", "crates_of_image"]
+__all__ = [
+    "LIKELY_TYPES",
+    "MACRO_CRATES",
+    "STANDARD_PATHS",
+    "STANDARD_TRAITS",
+    "TRAIT_PATHS",
+    "crates_of_image",
+]
 
 _LIBRARY_NAMES = {"md-5": "md5"}
 """Crates that code knows by another name than that of their package."""
@@ -88,6 +95,23 @@ LIKELY_TYPES: Mapping[str, str] = MappingProxyType(
     {method: kind for kind, methods in _LIKELY.items() for method in methods.split()}
 )
 """What a value may be of which only a method is known that is called; ``?`` is not known either."""
+
+_MACROS = {
+    "lazy_static": "lazy_static",
+    "bitflags": "bitflags",
+    "cfg_if": "cfg_if",
+    "anyhow": "anyhow bail ensure",
+    "smallvec": "smallvec",
+    "static_assertions": "const_assert const_assert_eq assert_impl_all assert_not_impl_any assert_eq_size",
+    "itertools": "iproduct izip",
+    "serde_json": "json",
+    "scopeguard": "defer",
+    "tinyvec": "array_vec tiny_vec",
+}
+MACRO_CRATES: Mapping[str, str] = MappingProxyType(
+    {name: crate for crate, names in _MACROS.items() for name in names.split()}
+)
+"""Which crate a macro is of that a file takes from the root of its own crate."""
 
 
 @cache

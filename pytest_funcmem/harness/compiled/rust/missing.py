@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_funcmem.harness.compiled.rust.known import LIKELY_TYPES
+from pytest_funcmem.harness.compiled.rust.known import LIKELY_TYPES, MACRO_CRATES
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
 from pytest_funcmem.harness.compiled.rust.standins import (
     add_function,
@@ -16,7 +16,7 @@ from pytest_funcmem.harness.compiled.rust.standins import (
 )
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, settle
 
-__all__ = ["associated_type", "member_missing", "name_missing", "not_a_value"]
+__all__ = ["arguments_counted", "associated_type", "member_missing", "name_missing", "not_a_value"]
 
 
 def name_missing(work: Work, message: Message) -> bool:
@@ -30,7 +30,7 @@ def name_missing(work: Work, message: Message) -> bool:
         return False
     name = names[0].rpartition("::")[2].removeprefix("r#")
     if "macro" in text and "cannot find" in text:
-        return add_macro(work.plan, name, work.uses)
+        return macro_missing(work, name, owner)
     if message["code"] == "E0405" or "cannot find trait" in text or "expected trait" in text:
         return add_trait(work.plan, name, work.uses)
     if "in this scope" not in text and "undeclared type" not in text and "use of" not in text:
@@ -46,6 +46,24 @@ def name_missing(work: Work, message: Message) -> bool:
     return False
 
 
+def macro_missing(work: Work, name: str, owner: str) -> bool:
+    """A macro: that of a crate, or made up. What it would define at the top of a file is missing too."""
+    plan = work.plan
+    crate = MACRO_CRATES.get(name)
+    if crate in plan.names.crates and f"use {crate}::{name}" not in plan.left_out:
+        line = f"use {crate}::{name};"
+        if line not in plan.extra:
+            plan.extra[line] = None
+            return True
+    if owner.startswith("item ") and "." not in owner:
+        item = plan.file.items[int(owner[5:])]
+        if item.kind == "call" and owner not in plan.left_out:
+            plan.left_out.add(owner)
+            plan.taken.pop(item.index, None)
+            return True
+    return add_macro(plan, name, work.uses)
+
+
 def member_missing(work: Work, message: Message) -> bool:
     """``no method named …``, ``no field …``, ``no associated item …``, ``no variant …``."""
     text = message["message"]
@@ -57,7 +75,7 @@ def member_missing(work: Work, message: Message) -> bool:
     if len(names) < 2:
         return False
     name, of = names[0], names[1]
-    of_name = re.sub(r"^&(?:'\w+ )?(?:mut )?|<.*", "", of).rpartition("::")[2]
+    of_name = re.sub(r"^(?:&(?:'\w+ )?(?:mut )?)+|<.*", "", of).rpartition("::")[2]
     kind = work.plan.types.get(of_name)
     if "no method" in text or text.startswith("the method"):
         likely = LIKELY_TYPES.get(name)
@@ -175,3 +193,24 @@ def associated_type(work: Work, message: Message) -> bool:
             parts["blanket"] = parts["blanket"].rstrip("} ") + f" type {match[1]} = {inner}; }}"
             changed = True
     return changed
+
+
+def arguments_counted(work: Work, message: Message) -> bool:
+    """A type that stands in is given more lifetimes or types than it takes."""
+    plan = work.plan
+    match = re.search(r"takes (\d+) (lifetime|generic) arguments? but (\d+)", message["message"])
+    span = next((span for span in message["spans"] if span["is_primary"]), None)
+    if match is None or span is None:
+        return False
+    name = span["text"][int(span.get("column_start", 1)) - 1 : int(span.get("column_end", 1)) - 1]
+    kind = plan.types.get(name.partition("<")[0].rpartition("::")[2])
+    wanted = int(match[3])
+    if kind is None or wanted > 6:
+        return False
+    if match[2] == "lifetime" and wanted > kind.lifetimes:
+        kind.lifetimes = wanted
+        return True
+    if match[2] == "generic" and wanted > kind.parameters:
+        kind.parameters = wanted
+        return True
+    return False

@@ -17,6 +17,7 @@ __all__ = [
     "StandInFunction",
     "StandInType",
     "crate_of",
+    "crates_in_use",
     "grow",
     "new_plan",
     "shadowing_names",
@@ -66,11 +67,21 @@ class StandInFunction:
         arity: Number of parameters, the receiver not counted.
         result: Text of the result type; None where each call decides for itself.
         closures: Parameters that take a function, with its number of parameters.
+        given: Types of what such a function is given, by parameter and place; callers decide the others.
+        borrowed: Parameters that are references, with the reference's mark.
+        types: Types of parameters that no call decides.
+        is_narrow: Of a method: whether only the scaffold's own types have it.
+        turbofish: How many types calls name; the first is taken for the result's.
     """
 
     arity: int
     result: str | None = None
     closures: dict[int, int] = field(default_factory=dict)
+    given: dict[tuple[int, int], str] = field(default_factory=dict)
+    borrowed: dict[int, str] = field(default_factory=dict)
+    types: dict[int, str] = field(default_factory=dict)
+    is_narrow: bool = False
+    turbofish: int = 0
 
 
 @dataclass
@@ -126,6 +137,10 @@ class Plan:
             found.append((item, members))
         return found
 
+    def implemented(self) -> frozenset[str]:
+        """Types that the file implements something for: none of them may be another's name."""
+        return frozenset(item.name for item in self.file.items if item.kind == "impl")
+
     def words(self) -> set[str]:
         """All words of what is taken and not replaced."""
         words: set[str] = set()
@@ -148,10 +163,23 @@ class Plan:
         return name
 
 
-def new_plan(function: SourceFunction, file: RustFile) -> Plan:
-    """Slice the file to the function and what it reaches by name."""
+def crates_in_use(file: RustFile) -> frozenset[str]:
+    """Crates of the image that a file takes something from."""
+    roots = {imported.path[0] for imported in file.imports}
+    roots.update(re.findall(r"\b([a-z]\w*)::", file.tree.text))
+    return crates_of_image() & roots
+
+
+def new_plan(function: SourceFunction, file: RustFile, without: frozenset[str] = frozenset()) -> Plan:
+    """Slice the file to the function and what it reaches by name.
+
+    Args:
+        function: The original.
+        file: Its file.
+        without: Crates to do without though the image has them.
+    """
     own_crate = crate_of(function.path)
-    crates = frozenset(name for name in crates_of_image() if name != own_crate)
+    crates = frozenset(name for name in crates_of_image() if name != own_crate and name not in without)
     own = frozenset(item.name for item in file.items if item.name and item.kind != "impl")
     own |= {name for item in file.items if item.kind == "call" for name in item.names}
     modules = set()

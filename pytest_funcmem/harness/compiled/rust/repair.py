@@ -6,17 +6,20 @@ something that stands in for them; helpers that do not compile are made to answe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pytest_funcmem.harness.compiled.rust.fitting import (
+    in_pattern,
     mismatch,
     operands,
-    undecided,
     unfulfilled,
+    unguessed,
     used_as,
 )
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, in_one_module
 from pytest_funcmem.harness.compiled.rust.missing import (
+    arguments_counted,
     associated_type,
     member_missing,
     name_missing,
@@ -25,6 +28,7 @@ from pytest_funcmem.harness.compiled.rust.missing import (
 from pytest_funcmem.harness.compiled.rust.plan import Plan, grow
 from pytest_funcmem.harness.compiled.rust.render import Rendered
 from pytest_funcmem.harness.compiled.rust.standins import add_function
+from pytest_funcmem.harness.compiled.rust.undecided import moved, outlived, undecided
 from pytest_funcmem.harness.compiled.rust.uses import Uses
 
 __all__ = ["Message", "repair"]
@@ -71,6 +75,11 @@ def leave_out(work: Work, owner: str) -> bool:
     word, _, name = owner.partition(" ")
     if word == "method":
         return plan.methods.pop(name, None) is not None
+    if owner.startswith(("trait impl ", "trait convert ")) and name in plan.traits:
+        # It stays known, so that it is not written again.
+        was = plan.traits[name].get("impl", "")
+        plan.traits[name] = {"impl": ""}
+        return bool(was)
     if word == "type" and name in plan.types:
         kind = plan.types[name]
         if kind.impls:
@@ -78,6 +87,32 @@ def leave_out(work: Work, owner: str) -> bool:
             return True
         if kind.alias is not None and kind.is_weak:
             kind.alias = None
+            return True
+    return False
+
+
+def implemented_twice(work: Work, message: Message) -> bool:
+    """What the file implements for a type that stands in, which has it anyway."""
+    plan = work.plan
+    for span in message["spans"]:
+        owner = work.owner_of(int(span["line_start"]))
+        if not owner.startswith("item ") or "." in owner:
+            continue
+        item = plan.file.items[int(owner[5:])]
+        if item.kind == "impl" and item.trait and item is not plan.file.target and item.index in plan.taken:
+            plan.left_out.add(owner)
+            plan.taken.pop(item.index)
+            return True
+    return False
+
+
+def method_found_twice(work: Work, message: Message) -> bool:
+    """A method that stands in beside one of the same name: only the scaffold's own types get it."""
+    for child in message["children"]:
+        match = re.search(r"Made_method_(\w+)", child["message"])
+        function = work.plan.methods.get(match[1]) if match else None
+        if function is not None and not function.is_narrow:
+            function.is_narrow = True
             return True
     return False
 
@@ -106,6 +141,10 @@ def repair(
             handled = leave_out(work, owner)
         elif code in ("E0423", "E0532") and "found struct" in message["message"]:
             handled = not_a_value(work, message)
+        elif code in ("E0521", "E0597", "E0716", "E0515") or "lifetime may not" in message["message"]:
+            handled = outlived(work, message)
+        elif "in a pattern" in message["message"]:
+            handled = in_pattern(work, message)
         elif code in _MISSING:
             handled = name_missing(work, message)
         elif code == "E0408":
@@ -123,10 +162,18 @@ def repair(
             handled = operands(work, message)
         elif code in ("E0277", "E0271"):
             handled = unfulfilled(work, message) or mismatch(work, message)
-        elif code in ("E0282", "E0283", "E0284"):
+        elif code in ("E0282", "E0283", "E0284", "E0641"):
             handled = undecided(work, message)
         elif code in ("E0608", "E0614", "E0604", "E0605", "E0606", "E0607", "E0618"):
             handled = used_as(work, message)
+        elif code == "E0034":
+            handled = method_found_twice(work, message)
+        elif code == "E0119":
+            handled = implemented_twice(work, message)
+        elif code == "E0107":
+            handled = arguments_counted(work, message)
+        elif code in ("E0382", "E0505"):
+            handled = moved(work, message)
         elif code == "E0204" and owner.startswith("type "):
             kind = plan.types.get(owner[5:])
             if kind is not None and kind.is_copy:
@@ -134,6 +181,7 @@ def repair(
         elif code == "E0782" and plan.edition == "2021":
             plan.edition, handled = "2018", True
         changed = handled or changed
+    changed = changed or any(unguessed(work, message) for message in messages)
     if not changed:
         for owner in dict.fromkeys(work.owner(message) for message in messages):
             if owner and owner not in ("target", "driver", "macros"):

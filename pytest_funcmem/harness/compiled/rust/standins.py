@@ -21,7 +21,7 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
     """Let something stand in for a type."""
     if name in plan.types or not re.fullmatch(r"[A-Za-z_]\w*", name):
         return False
-    if name in STANDARD_PATHS and name not in plan.names.own:
+    if name in STANDARD_PATHS and name not in plan.names.own and not _is_foreign(plan, name):
         line = f"use {STANDARD_PATHS[name]}::{name};"
         if line in plan.extra:
             return False
@@ -64,6 +64,16 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
     return True
 
 
+def _is_foreign(plan: Plan, name: str) -> bool:
+    """Whether a file takes a name from another crate, so that it is not the standard library's."""
+    roots = {"std", "core", "alloc", "crate", "super", "self", *plan.names.modules}
+    before = re.findall(rf"(?<![:\w])([a-z]\w*)::{name}\b", plan.file.tree.text)
+    return any(root not in roots for root in before) or any(
+        imported.name == name and imported.path[0] not in roots and imported.path[0] not in plan.file.modules
+        for imported in plan.file.imports
+    )
+
+
 def add_variant(plan: Plan, name: str, uses: Uses) -> bool:
     """Let a name be a variant of a type that is not there and whose variants the file imports all."""
     for imported in plan.file.imports:
@@ -90,6 +100,7 @@ def own_function(name: str, call: Call) -> StandInFunction:
         call.arity,
         "Self" if _MAKERS.match(name) else "bool" if _BOOLEAN.match(name) else None,
         dict(call.closures),
+        turbofish=call.types,
     )
 
 
@@ -112,7 +123,10 @@ def add_function(plan: Plan, name: str, uses: Uses) -> bool:
         plan.functions[name] = StandInFunction(1)
         return True
     result = "()" if all(call.is_statement for call in calls) else "bool" if _BOOLEAN.match(name) else None
-    plan.functions[name] = StandInFunction(calls[0].arity, result, dict(calls[0].closures))
+    types = max(call.types for call in calls)
+    plan.functions[name] = StandInFunction(
+        calls[0].arity, None if types else result, dict(calls[0].closures), turbofish=types
+    )
     return True
 
 
@@ -135,7 +149,10 @@ def add_method(plan: Plan, name: str, uses: Uses, line: int, text: str) -> bool:
         result = "bool"
     if all(call.is_statement for call in calls):
         result = "()"
-    plan.methods[name] = StandInFunction(calls[0].arity, result, dict(calls[0].closures))
+    types = max(call.types for call in calls)
+    plan.methods[name] = StandInFunction(
+        calls[0].arity, None if types else result, dict(calls[0].closures), turbofish=types
+    )
     return True
 
 
@@ -172,7 +189,7 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
     """Let something stand in for a trait: it asks for what the file's implementations have."""
     if name in plan.traits or not re.fullmatch(r"[A-Za-z_]\w*", name):
         return False
-    if name in TRAIT_PATHS:
+    if name in TRAIT_PATHS and not _is_foreign(plan, name):
         line = f"use {TRAIT_PATHS[name]}::{name};"
         if line in plan.extra:
             return False

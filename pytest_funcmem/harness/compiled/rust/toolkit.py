@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +25,7 @@ from pytest_funcmem.harness.compiled.limits import task_limits
 from pytest_funcmem.harness.compiled.mutants import tree_mutants
 from pytest_funcmem.harness.compiled.rust.flatten import Names, flattened, without_attributes
 from pytest_funcmem.harness.compiled.rust.items import RustFile, features_of
-from pytest_funcmem.harness.compiled.rust.plan import Plan, new_plan, shadowing_names
+from pytest_funcmem.harness.compiled.rust.plan import Plan, crates_in_use, new_plan, shadowing_names
 from pytest_funcmem.harness.compiled.rust.probes import executable_lines, with_probes
 from pytest_funcmem.harness.compiled.rust.render import HOLE, Rendered, render
 from pytest_funcmem.harness.compiled.rust.repair import Message, repair
@@ -42,14 +44,25 @@ _SCAFFOLD, _SETTINGS = "program.rs", "settings.json"
 _ROUNDS = 40
 _COMPILE_S = 30.0
 _MOST_TEXT = 400_000
+_KEPT_EXECUTABLES = 2
+_MOST_EXECUTABLE = 2 * 1024 * 1024
+_EARLY_RECORDS = 2
+"""An executable is given back before anything hostile runs, behind one record about its program."""
 
 
 class RustToolkit:
-    """Builds and runs Rust harnesses."""
+    """Builds and runs Rust harnesses.
+
+    A search runs one program many times, so the last executable that was made of a single program is kept: it
+    comes out of the sandbox, is nothing but bytes here, and goes nowhere but into the sandbox again.
+    """
 
     language: Language = "rust"
-    version = "1"
+    version = "2"
     programs: Mapping[str, Path] = MappingProxyType({_PROGRAM: _RUNNER})
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
 
     def prepare(
         self, function: SourceFunction, sandbox: Sandbox, *, check_time: Callable[[], None]
@@ -60,10 +73,23 @@ class RustToolkit:
             return _inconclusive(
                 "unsupported_signature", "the function stands where it cannot be called from"
             )
-        plan = new_plan(function, file)
+        found: Prepared | Inconclusive | None = None
+        # The crates of the image may be older or newer than those that the file was written for.
+        for without in (frozenset[str](), crates_in_use(file)):
+            if found is None or (isinstance(found, Inconclusive) and without):
+                again = self._mended(function, new_plan(function, file, without), sandbox, check_time)
+                found = again if found is None or isinstance(again, Prepared) else found
+        if found is None:
+            raise AssertionError("nothing was tried")
+        return found
+
+    def _mended(
+        self, function: SourceFunction, plan: Plan, sandbox: Sandbox, check_time: Callable[[], None]
+    ) -> Prepared | Inconclusive:
+        """Mend a plan until it compiles."""
         shadowing = shadowing_names(plan)
         if shadowing:
-            uses = find_uses("\n".join(file.tree.source(item.node) for item, _ in plan.taken_items()))
+            uses = find_uses("\n".join(plan.file.tree.source(item.node) for item, _ in plan.taken_items()))
             for name in shadowing:
                 add_type(plan, name, uses)
         said: Sequence[Message] = ()
@@ -146,11 +172,14 @@ class RustToolkit:
         for number, program in enumerate(programs):
             sent.append(_sent(number, program, files[_SCAFFOLD], settings, names, coverage=coverage))
         count = sum(len(own) for own in states)
+        compiled = {name: settings[name] for name in ("edition", "features", "externs")}
+        wanted = json.dumps([compiled, sent], sort_keys=True).encode("ascii")
+        key = hashlib.sha256(wanted).hexdigest() if len(programs) == 1 and not check_only else ""
         payload = {
-            "edition": settings["edition"],
-            "features": settings["features"],
-            "externs": settings["externs"],
+            **compiled,
             "programs": sent,
+            "executable": base64.b64encode(self._kept.get(key, b"")).decode("ascii"),
+            "keep": bool(key) and key not in self._kept,
             "states": [
                 [number, index, state.seed, list(state.choices)]
                 for number, own in enumerate(states)
@@ -167,11 +196,17 @@ class RustToolkit:
             files_mib=64,
             output_bytes=RECORD_BYTES + count * 256 * 1024,
         )
-        return sandbox.run(
+        result = sandbox.run(
             SandboxTask(
                 program=_PROGRAM, payload=json.dumps(payload).encode("ascii"), limits=limits, language="rust"
             )
         )
+        if payload["keep"]:
+            parts = (record.partition(b"\n") for record in result.records[:_EARLY_RECORDS])
+            made = next((body for head, _, body in parts if _header(head).get("kind") == "executable"), b"")
+            if 0 < len(made) <= _MOST_EXECUTABLE:
+                self._kept = dict([*self._kept.items(), (key, made)][-_KEPT_EXECUTABLES:])
+        return result
 
     def renamed(self, function: SourceFunction) -> str | None:
         """The original with its local names changed, from signature to end."""

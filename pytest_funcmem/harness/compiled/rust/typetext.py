@@ -46,6 +46,8 @@ def is_open(plan: Plan, text: str) -> bool:
     kind = plan.types.get(text)
     if kind is None or kind.fields or kind.variants or kind.functions or kind.constants or kind.parameters:
         return False
+    if text in plan.implemented():
+        return False
     return kind.alias is None or kind.is_weak
 
 
@@ -77,6 +79,16 @@ def _circles(plan: Plan, name: str, text: str) -> bool:
     return False
 
 
+_OWNED = {"str": "String", "Path": "std::path::PathBuf", "OsStr": "std::ffi::OsString", "CStr": "CString"}
+
+
+def _owned(text: str) -> str:
+    """What holds a value that only a reference leads to; "" where a value has a size of its own."""
+    if text.startswith("[") and ";" not in text:
+        return f"Vec<{text[1:-1]}>"
+    return _OWNED.get(text.rpartition("::")[2], "")
+
+
 def unify(plan: Plan, left: str, right: str, *, weak: bool = False) -> bool:
     """Make two types one; whether something became known by it."""
     left, right = left.strip(), right.strip()
@@ -93,7 +105,14 @@ def unify(plan: Plan, left: str, right: str, *, weak: bool = False) -> bool:
     reference = re.compile(r"&\s*(?:'\w+\s+)?(?:mut\s+)?")
     a, b = reference.match(left), reference.match(right)
     if a and b:
-        return unify(plan, left[a.end() :], right[b.end() :], weak=weak)
+        inner = left[a.end() :], right[b.end() :]
+        for one, other in (inner, inner[::-1]):
+            # What is behind a reference has a size here: the reference fits all the same.
+            owned = _owned(other)
+            if owned and is_open(plan, one) and one not in _OWNED.values():
+                text = normal(plan, owned)
+                return text is not None and settle(plan, one, text, weak=weak)
+        return unify(plan, *inner, weak=weak)
     if left.startswith("(") and right.startswith("("):
         pairs = (split_types(left[1:-1]), split_types(right[1:-1]))
     elif left.startswith("[") and right.startswith("["):

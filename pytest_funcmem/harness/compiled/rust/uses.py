@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
@@ -21,12 +22,16 @@ class Call:
         closures: Arguments that are closures, with their number of parameters.
         is_statement: Whether nothing is done with the result.
         line: Line of the name.
+        arguments: Texts of the arguments.
+        types: How many types the call names.
     """
 
     arity: int
     closures: tuple[tuple[int, int], ...]
     is_statement: bool
     line: int
+    arguments: tuple[str, ...] = ()
+    types: int = 0
 
 
 @dataclass
@@ -54,6 +59,15 @@ class Uses:
     generics: dict[str, tuple[int, int]] = field(default_factory=dict)
     types: set[str] = field(default_factory=set)
     macros: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+
+    def all_calls(self) -> Iterator[tuple[str, Call]]:
+        """Every call with the last part of the name that it calls."""
+        for calls_of in (self.calls, self.methods):
+            for name, calls in calls_of.items():
+                yield from ((name, call) for call in calls)
+        for inner in self.paths.values():
+            for name, found in inner.items():
+                yield from ((name, call) for call in found if call is not None)
 
 
 def find_uses(text: str) -> Uses:
@@ -140,7 +154,15 @@ def _made_call(tree: SyntaxTree, node: Node, name: Node) -> Call:
         closures=tuple(closures),
         is_statement=_is_statement(node),
         line=name.start_point[0] + 1,
+        arguments=tuple(tree.source(argument) for argument in arguments),
+        types=_types_named(node),
     )
+
+
+def _types_named(node: Node) -> int:
+    called = node.child_by_field_name("function")
+    listed = called.child_by_field_name("type_arguments") if called is not None else None
+    return sum(1 for part in listed.children if part.is_named) if listed is not None else 0
 
 
 def _is_statement(node: Node) -> bool:

@@ -1,12 +1,14 @@
 """Runs in the Rust image while it is built: compiles crates once, so that code under test only links them.
 
 ``compile`` leaves the compiled crates in ``deps`` beside this file and the arguments that name them to the
-compiler in ``externs``; ``count`` says how many there are.
+compiler in ``externs``; ``count`` says how many there are. Cargo compiles some crates more than once (for
+build scripts and for programs, or in two versions), so the arguments are those that it gives a program.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 SOURCES = Path("/usr/share/cargo/registry")
 FEATURES = {"serde": ["derive"]}
 
+PROJECT = "every_crate"
 CONFIG = f"""\
 [source.crates-io]
 replace-with = "debian"
@@ -25,16 +28,33 @@ directory = "{SOURCES}"
 """
 
 
-def crate_name(source: Path) -> str:
-    """Name that a crate's manifest gives it."""
-    lines = (source / "Cargo.toml").read_text(encoding="utf-8").splitlines()
-    return next(line for line in lines if line.startswith("name = ")).split('"')[1]
+def externs_of_program(said: str) -> dict[str, Path]:
+    """Crates and their archives as cargo gives them to the compiler of the project's own program."""
+    commands = [line.strip()[len("Running `") : -1] for line in said.splitlines() if "Running `" in line]
+    words = next(
+        words
+        for words in map(shlex.split, commands)
+        if "--crate-name" in words and words[words.index("--crate-name") + 1] == PROJECT
+    )
+    found: dict[str, Path] = {}
+    for flag, word in zip(words, words[1:]):  # noqa: B905, RUF007 (an image's Python may be old)
+        if flag == "--extern":
+            name, _, path = word.partition("=")
+            found[name] = Path(path)
+    return found
 
 
 def compile_crates(project: Path) -> None:
     """Make a project that depends on all of them, compile it, and keep what it was linked from."""
     names = (HERE / "crates.txt").read_text(encoding="ascii").split()
-    lines = ["[package]", 'name = "all"', 'version = "0.0.0"', 'edition = "2021"', "", "[dependencies]"]
+    lines = [
+        "[package]",
+        f'name = "{PROJECT}"',
+        'version = "0.0.0"',
+        'edition = "2021"',
+        "",
+        "[dependencies]",
+    ]
     for name in names:
         features = json.dumps(FEATURES.get(name, []))
         lines.append(f'{name} = {{ version = "*", features = {features} }}')
@@ -43,31 +63,30 @@ def compile_crates(project: Path) -> None:
     for name, text in (
         ("Cargo.toml", "\n".join(lines)),
         (".cargo/config.toml", CONFIG),
-        ("src/lib.rs", ""),
+        ("src/main.rs", "fn main() {}\n"),
     ):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text, encoding="utf-8")
     done = subprocess.run(
-        ["cargo", "build", "--offline", "--message-format=json"],
+        ["cargo", "build", "--offline", "--verbose", "--message-format=json"],
         cwd=project,
-        check=True,
-        stdout=subprocess.PIPE,
+        check=False,
+        capture_output=True,
         text=True,
     )
+    sys.stderr.write(done.stderr)
+    done.check_returncode()
     deps = HERE / "deps"
     deps.mkdir()
-    externs = ["-L", f"dependency={deps}"]
     for line in done.stdout.splitlines():
         message = json.loads(line)
-        if message.get("reason") != "compiler-artifact":
-            continue
-        source = Path(message["manifest_path"]).parent
-        for path in map(Path, message["filenames"]):
-            if path.suffix not in (".rlib", ".so") or source == project:
-                continue
-            shutil.copy(path, deps / path.name)
-            if crate_name(source) in names:
-                externs += ["--extern", f"{message['target']['name'].replace('-', '_')}={deps / path.name}"]
+        if message.get("reason") == "compiler-artifact":
+            for path in map(Path, message["filenames"]):
+                if path.suffix in (".rlib", ".so"):
+                    shutil.copy(path, deps / path.name)
+    externs = ["-L", f"dependency={deps}"]
+    for name, path in sorted(externs_of_program(done.stderr).items()):
+        externs += ["--extern", f"{name}={deps / path.name}"]
     (HERE / "externs").write_text("\n".join(externs) + "\n", encoding="utf-8")
 
 
@@ -82,4 +101,5 @@ def main(action: str) -> None:
         sys.stdout.write(f"{externs}\n")
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

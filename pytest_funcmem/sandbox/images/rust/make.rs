@@ -79,7 +79,7 @@ made! {
     u32 => |source| source.int() as u32;
     u64 => |source| source.int() as u64;
     u128 => |source| source.int() as u128;
-    usize => |source| source.int() as usize;
+    usize => |source| source.index() as usize;
     bool => |source| source.below(2) == 1;
     f32 => |source| source.float() as f32;
     f64 => |source| source.float();

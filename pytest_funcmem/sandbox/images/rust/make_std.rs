@@ -19,6 +19,16 @@ fn path(source: &mut Source) -> PathBuf {
     if choice < PATHS.len() { PATHS[choice].into() } else { source.text().replace('\0', "").into() }
 }
 
+fn duration(source: &mut Source) -> Duration {
+    let (kind, number) = (source.below(4), source.int().unsigned_abs() as u64 % 100_000_000_000);
+    match kind {
+        0 => Duration::from_secs(number),
+        1 => Duration::from_millis(number % 100_000_000),
+        2 => Duration::new(number, source.int().unsigned_abs() as u32 % 1_000_000_000),
+        _ => Duration::from_secs(number + source.int().unsigned_abs() as u64 % 100_000_000),
+    }
+}
+
 const KINDS: [io::ErrorKind; 6] = [
     io::ErrorKind::NotFound,
     io::ErrorKind::Interrupted,
@@ -32,7 +42,7 @@ made! {
     PathBuf => |source| path(source);
     OsString => |source| source.text().into();
     CString => |source| CString::new(source.text().replace('\0', "")).unwrap_or_default();
-    Duration => |source| Duration::from_millis(source.int().unsigned_abs() as u64 % 100_000_000);
+    Duration => |source| duration(source);
     SystemTime => |source| SystemTime::UNIX_EPOCH + Duration::from_secs(source.next() as u64);
     Instant => |source| Instant::now() + Duration::from_millis(source.next() as u64 % 100_000);
     Ipv4Addr => |source| [[127, 0, 0, 1], [10, 0, 0, 7], [0, 0, 0, 0], [8, 8, 4, 4]][source.below(4) as usize].into();

@@ -38,6 +38,7 @@ pub struct World {
     pub calls: Vec<String>,
     counts: HashMap<u128, u32>,
     texts: Vec<String>,
+    lengths: Vec<usize>,
     parked: Vec<(Vec<u32>, u64, usize, usize)>,
     pub scaffold_problem: Option<String>,
 }
@@ -66,6 +67,7 @@ pub fn begin(choices: Vec<u32>, seed: u64, pools: &'static Pools) {
         calls: Vec::new(),
         counts: HashMap::new(),
         texts: Vec::new(),
+        lengths: Vec::new(),
         parked: Vec::new(),
         scaffold_problem: None,
     });
@@ -145,19 +147,48 @@ impl Source {
         const USUAL: [usize; 12] = [2, 1, 3, 0, 4, 5, 2, 6, 8, 1, 12, 3];
         let most = if self.depth > 3 { 3 } else { 64 };
         let length = if (choice as usize) < USUAL.len() { USUAL[choice as usize] } else { choice as usize % 17 };
-        length.min(most)
+        remember_length(length.min(most))
+    }
+
+    /// A number that may be a place in something made before, or its length.
+    pub fn index(&mut self) -> i128 {
+        let choice = self.next() as usize;
+        let step = choice / 3;
+        let length = with_world(|world| match world.lengths.len() {
+            0 => None,
+            count => Some(world.lengths[count - 1 - step / 3 % count] as i128),
+        });
+        match (choice % 3, length) {
+            (0, Some(length)) => (length + [0, -1, 1][step % 3]).max(0),
+            (1, _) => step as i128 % 64,
+            _ => self.int_of(step),
+        }
     }
 
     pub fn int(&mut self) -> i128 {
         let choice = self.next() as usize;
+        self.int_of(choice)
+    }
+
+    fn int_of(&self, choice: usize) -> i128 {
         let pools = unsafe { POOLS };
         let own = pools.ints.len();
         if choice < own {
             pools.ints[choice]
         } else if choice < own + BASIC_INTS.len() {
             BASIC_INTS[choice - own]
-        } else {
+        } else if choice < 1 << 16 {
             (choice - own - BASIC_INTS.len()) as i128
+        } else {
+            // Sums and multiples of the function's own numbers, numbers that fill their type, and plain ones.
+            match choice & 3 {
+                0 if own > 0 => {
+                    let (one, other) = (pools.ints[(choice >> 2) % own], pools.ints[(choice >> 8) % own]);
+                    one.wrapping_add(other.wrapping_mul((choice >> 14) as i128 % 7))
+                }
+                1 => mixed(choice as u64) as i64 as i128,
+                _ => choice as i128,
+            }
         }
     }
 
@@ -190,9 +221,14 @@ impl Source {
     fn piece(&mut self, out: &mut String) {
         let choice = self.next() as usize;
         let pools = unsafe { POOLS };
-        // Characters of the function and its texts come first; then the usual ones.
-        let counts = [pools.chars.len(), pools.texts.len(), BASIC_CHARS.len()];
-        let mut place = choice % counts.iter().sum::<usize>();
+        // The function's own characters, texts and numbers are half of all; the usual characters the others.
+        let counts = [pools.chars.len(), pools.texts.len(), pools.ints.len()];
+        let own = counts.iter().sum::<usize>();
+        let mut place = choice >> 1;
+        if own == 0 || choice & 1 == 1 {
+            return out.push(BASIC_CHARS[place % BASIC_CHARS.len()]);
+        }
+        place %= own;
         if place < counts[0] {
             return out.push(pools.chars[place]);
         }
@@ -200,7 +236,7 @@ impl Source {
         if place < counts[1] {
             return out.push_str(pools.texts[place]);
         }
-        out.push(BASIC_CHARS[place - counts[1]])
+        out.push_str(&pools.ints[place - counts[1]].to_string())
     }
 
     pub fn text(&mut self) -> String {
@@ -228,6 +264,7 @@ impl Source {
                 }
             }
         };
+        remember_length(text.len());
         with_world(|world| {
             if world.texts.len() < 64 {
                 world.texts.push(text.clone())
@@ -242,6 +279,15 @@ impl Source {
         self.depth -= 1;
         made
     }
+}
+
+fn remember_length(length: usize) -> usize {
+    with_world(|world| {
+        if world.lengths.len() < 64 {
+            world.lengths.push(length)
+        }
+    });
+    length
 }
 
 /// A scaffold's own failure: the input state is none.

@@ -1,0 +1,150 @@
+"""Mends what a compiler cannot decide about what stands in: types that no use tells, moves and lifetimes."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_funcmem.harness.compiled.rust.messages import Message, Work
+
+__all__ = ["moved", "outlived", "undecided"]
+
+_INFERRED = re.compile(r"declared on the (?:function|method|associated function) `(\w+)`")
+_ARGUMENT = re.compile(
+    r"type parameter `A(\d+)` declared on the (?:function|method|associated function) `(\w+)`"
+)
+_LIKELY_ENDS = (
+    (".as_ref()", "&'static str"),
+    ("null()", "*const u8"),
+    ("null_mut()", "*mut u8"),
+    ("as *const _", "*const u8"),
+    ("as *mut _", "*mut u8"),
+    (".into()", "String"),
+    (".collect()", "Vec<?>"),
+    ("None", "Option<?>"),
+    ("Vec::new()", "Vec<?>"),
+    ("vec![]", "Vec<?>"),
+    ("Default::default()", "?"),
+)
+"""What an argument may be of several things, by how its text ends; ``?`` is of a type of its own."""
+
+
+def undecided(work: Work, message: Message) -> bool:
+    """A result that no use decides gets a type of its own, and so does what a closure is given."""
+    texts = [message["message"], *(str(span["label"]) for span in message["spans"])]
+    texts += [child["message"] for child in message["children"]]
+    names = [name for text in texts for name in _INFERRED.findall(text)]
+    names += [word for span in message["spans"] for word in re.findall(r"\w+", span["text"])]
+    for name in names:
+        for table in work.tables():
+            function = table.get(name)
+            if function is not None and function.result is None:
+                function.result = work.plan.fresh(name)
+                return True
+    for place_text, name in (found for text in texts for found in _ARGUMENT.findall(text)):
+        if argument_typed(work, name, int(place_text)):
+            return True
+    for name in names:
+        for table in work.tables():
+            function = table.get(name)
+            for place, count in function.closures.items() if function is not None else ():
+                for number in range(count):
+                    if function is not None and (place, number) not in function.given:
+                        function.given[place, number] = work.plan.fresh(f"{name}_given")
+                        return True
+    if message["code"] == "E0641":
+        return any(
+            argument_typed(work, name, place)
+            for name, call in work.uses.all_calls()
+            for place, text in enumerate(call.arguments)
+            if text.endswith(("*mut _", "*const _"))
+        )
+    said = " ".join(str(span["text"]) for span in message["spans"])
+    if any(_lent(work, variable) for variable in re.findall(r"let (?:mut )?(\w+)", said)):
+        return True
+    # Whatever else is not known may be what this depends on.
+    for table in work.tables():
+        for name, function in table.items():
+            if function.result is None:
+                function.result = work.plan.fresh(name)
+                return True
+    return False
+
+
+def _lent(work: Work, variable: str) -> bool:
+    """A variable that only something which stands in could tell the type of."""
+    is_it = re.compile(rf"(?:&\s*)?(?:mut\s+)?{variable}")
+    return any(
+        is_it.fullmatch(text) is not None and argument_typed(work, name, place)
+        for name, call in work.uses.all_calls()
+        for place, text in enumerate(call.arguments)
+    )
+
+
+def argument_typed(work: Work, name: str, place: int) -> bool:
+    """Give a parameter of what stands in a type, where an argument may be of several."""
+    calls = [call for called, call in work.uses.all_calls() if called == name]
+    texts = [call.arguments[place] for call in calls if place < len(call.arguments)]
+    for table in work.tables():
+        function = table.get(name)
+        if function is None or place in function.types or place in function.closures:
+            continue
+        text = texts[0] if texts else ""
+        likely = next((kind for end, kind in _LIKELY_ENDS if text.endswith(end)), "?")
+        marks = re.match(r"(?:&\s*(?:mut\s+)?)*", text)
+        prefix = marks[0] if marks else ""
+        function.types[place] = prefix + likely.replace("?", work.plan.fresh(name))
+        return True
+    return False
+
+
+def outlived(work: Work, message: Message) -> bool:
+    """A part that stands in is a reference that lives shorter: whoever makes the whole decides its type."""
+    texts = [message["message"], *(str(span["label"]) for span in message["spans"])]
+    if not any("'static" in text or "long enough" in text or "escapes" in text for text in texts):
+        return False
+    changed = False
+    for kind in work.plan.types.values():
+        if kind.shape != "literal" or kind.alias is not None or kind.variants or kind.name in work.uses.types:
+            continue
+        for name, text in kind.fields.items():
+            if _holds_reference(work, text):
+                kind.fields[name] = f"T{kind.parameters}"
+                kind.parameters += 1
+                changed = True
+    return changed
+
+
+def _holds_reference(work: Work, text: str, depth: int = 0) -> bool:
+    if "&'static" in text:
+        return True
+    kind = work.plan.types.get(text)
+    return (
+        kind is not None
+        and kind.alias is not None
+        and depth < 8
+        and _holds_reference(work, kind.alias, depth + 1)
+    )
+
+
+def moved(work: Work, message: Message) -> bool:
+    """A reference that was given away to what stands in: it takes it for a while only."""
+    labels = " ".join(str(span["label"]) for span in message["spans"])
+    match = re.search(r"move occurs because `([^`]+)` has type `(&mut|Option<&mut)", labels)
+    lines = {int(span["line_start"]) for span in message["spans"] if "value moved here" in str(span["label"])}
+    if match is None or not lines:
+        return False
+    for uses, tables in (
+        (work.uses.methods, [work.plan.methods]),
+        (work.uses.calls, [work.plan.functions]),
+    ):
+        for name, calls in uses.items():
+            for call in calls:
+                if match[1] not in call.arguments:
+                    continue
+                place = call.arguments.index(match[1])
+                for table in tables:
+                    function = table.get(name)
+                    if function is not None and place < function.arity and place not in function.borrowed:
+                        function.borrowed[place] = "&mut "
+                        return True
+    return False

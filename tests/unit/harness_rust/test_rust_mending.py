@@ -1,0 +1,164 @@
+"""Mending a Rust scaffold by a compiler's messages, without a compiler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_funcmem.core.records import SourceFunction
+from pytest_funcmem.harness.compiled.rust.flatten import flattened
+from pytest_funcmem.harness.compiled.rust.items import RustFile
+from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType, new_plan
+from pytest_funcmem.harness.compiled.rust.render import HOLE, render
+from pytest_funcmem.harness.compiled.rust.repair import repair
+from pytest_funcmem.harness.compiled.rust.uses import find_uses
+from pytest_funcmem.languages.rust import RustFrontend
+
+FILE = """\
+use crate::deep::{Missing, Tag, walk};
+
+top_level! { struct Hidden; }
+
+impl Add for Missing { type Output = Missing; fn add(self, other: Missing) -> Missing { other } }
+
+fn pick<'a>(out: &mut Vec<u8>, item: &Missing, tag: Tag<'a>) -> usize {
+    walk(out, |each| each.len());
+    item.to_parts(out);
+    out.len()
+}
+"""
+
+
+def plan_of(text: str = FILE) -> tuple[Plan, SourceFunction]:
+    scan = RustFrontend().scan(text, path="src/lib.rs")
+    (function,) = (function for function in scan.functions if function.qualname == "pick")
+    return new_plan(function, RustFile.read(function)), function
+
+
+def mended(plan: Plan, function: SourceFunction, message: dict[str, Any]) -> str:
+    """The text of the scaffold after one message, which has to change something."""
+    rendered = render(plan)
+    assert rendered is not None
+    uses = find_uses(rendered.text.replace(HOLE, flattened(function.code, plan.names)))
+    lines = function.code.count("\n") + 1
+    assert repair(plan, rendered, [message], uses, code_lines=lines), message
+    again = render(plan)
+    assert again is not None
+    return again.text
+
+
+def message_at(plan: Plan, place: str, code: str, text: str, *labels: str, **span: Any) -> dict[str, Any]:
+    """A message about the line of the scaffold that holds a text; the hole is a line of it."""
+    rendered = render(plan)
+    assert rendered is not None
+    lines = rendered.text.split("\n")
+    number = next(number for number, line in enumerate(lines, 1) if place in line)
+    spans = [
+        {
+            "file_name": "p0.rs",
+            "line_start": number,
+            "is_primary": True,
+            "label": label,
+            "text": span.get("source", place),
+            "column_start": span.get("column", 1),
+            "column_end": span.get("column", 1) + span.get("width", 0),
+        }
+        for label in labels or ("",)
+    ]
+    children = [
+        {"code": "", "message": child, "spans": [], "children": []} for child in span.get("children", ())
+    ]
+    return {"code": code, "message": text, "spans": spans, "children": children}
+
+
+def test_an_enum_that_stands_in_takes_the_lifetimes_and_types_of_its_uses() -> None:
+    plan, function = plan_of()
+    plan.types["Tag"] = StandInType("Tag", variants={"One": ["Made_part"], "Two": None}, lifetimes=1)
+    plan.types["Made_part"] = StandInType("Made_part", alias="Option<&'static str>")
+    rendered = render(plan)
+    assert rendered is not None
+    assert "pub enum Tag<'l0> { One(<Option<&'l0 str> as funcmem::Tied<" in rendered.text
+    assert "Tag::One(f0) => Tag::One(f0.clone()), Tag::Two => Tag::Two" in rendered.text
+    counted = message_at(
+        plan,
+        "Tag<'l0>",
+        "E0107",
+        "enum takes 0 generic arguments but 2 generic arguments were supplied",
+        source="Tag<A, B>",
+        width=3,
+    )
+    assert "pub enum Tag<'l0, T0 = (), T1 = ()>" in mended(plan, function, counted)
+
+
+def test_a_type_that_the_file_implements_something_for_is_no_other_type() -> None:
+    plan, _ = plan_of()
+    from pytest_funcmem.harness.compiled.rust.typetext import is_open, unify
+
+    plan.types["Missing"] = StandInType("Missing")
+    plan.types["Tag"] = StandInType("Tag")
+    assert not is_open(plan, "Missing")
+    assert is_open(plan, "Tag")
+    assert unify(plan, "Tag", "Missing")
+    assert plan.types["Tag"].alias == "Missing"
+
+
+def test_closures_are_called_and_references_are_lent() -> None:
+    plan, function = plan_of()
+    plan.functions["walk"] = StandInFunction(2, "()", {1: 1})
+    plan.methods["to_parts"] = StandInFunction(1, "()")
+    rendered = render(plan)
+    assert rendered is not None
+    assert 'let c1 = a1(funcmem::answer("walk(0)", vec![]));' in rendered.text
+    undecided = message_at(
+        plan, HOLE, "E0282", "type annotations needed", source="walk(out, |each| each.len());"
+    )
+    text = mended(plan, function, undecided)
+    assert "A1: FnOnce(Made_walk_given) -> R1, R1" in text
+    moved = message_at(
+        plan,
+        HOLE,
+        "E0382",
+        "borrow of moved value: `out`",
+        "value moved here",
+        "move occurs because `out` has type `&mut Vec<u8>`, which does not implement the `Copy` trait",
+    )
+    text = mended(plan, function, moved)
+    assert "fn to_parts<A0: ?Sized>(&self, a0: &mut A0) -> ()" in text
+
+
+def test_a_method_beside_one_of_the_same_name_is_for_the_scaffolds_own_types() -> None:
+    plan, function = plan_of()
+    plan.types["Missing"] = StandInType("Missing")
+    plan.methods["to_parts"] = StandInFunction(1, "()")
+    twice = message_at(
+        plan,
+        HOLE,
+        "E0034",
+        "multiple applicable items in scope",
+        children=["candidate #2 is defined in an impl of the trait `Made_method_to_parts` for the type `T`"],
+    )
+    text = mended(plan, function, twice)
+    assert "Made_method_to_parts for Missing {" in text
+    assert "impl<T: ?Sized> Made_method_to_parts for T" not in text
+
+
+def test_traits_from_elsewhere_are_made_up_for_types_of_the_file() -> None:
+    text = FILE.replace("struct Hidden;", "").replace("fn pick", "pub struct Own { a: u8 }\n\nfn pick")
+    plan, function = plan_of(text.replace("item: &Missing", "item: &Own"))
+    lacks = message_at(plan, HOLE, "E0277", "the trait bound `Own: num_traits::Zero` is not satisfied")
+    found = mended(plan, function, lacks)
+    assert "impl num_traits::Zero for Own { fn zero() -> Self" in found
+    assert "impl std::ops::Add<Own> for Own" in found
+    walked = message_at(plan, HOLE, "E0277", "`&Own` is not an iterator")
+    assert "impl<'m> IntoIterator for &'m Own" in mended(plan, function, walked)
+    indexed = message_at(plan, HOLE, "E0608", "cannot index into a value of type `Own`", source="item[0]")
+    assert "impl<I> std::ops::Index<I> for Own" in mended(plan, function, indexed)
+
+
+def test_a_macro_that_would_make_items_goes_and_one_of_a_crate_is_that() -> None:
+    plan, function = plan_of(
+        "lazy_static! { static ref A: u8 = 1; }\n" + FILE.replace("out.len()", "Hidden + A")
+    )
+    known = message_at(plan, "lazy_static!", "", "cannot find macro `lazy_static` in this scope")
+    assert "use lazy_static::lazy_static;" in mended(plan, function, known)
+    unknown = message_at(plan, "top_level!", "", "cannot find macro `top_level` in this scope")
+    assert "top_level!" not in mended(plan, function, unknown)
