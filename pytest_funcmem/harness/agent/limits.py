@@ -231,7 +231,8 @@ class Allowance:
         self.usage = Usage()
         self.turns = 0
         self.cost = 0.0
-        self._most = 0.0  # dollars that the request under way may cost
+        self._most = 0.0  # dollars that one attempt of the request under way may cost
+        self._attempts = 0  # for which that is set aside
         # An agent is started only where the run can pay all that it may cost: then nothing stops it midway.
         self._reserves = limits.cost is not None and run.limits.cost is not None
         self._reserved = (limits.cost or 0.0) if self._reserves else 0.0
@@ -276,7 +277,28 @@ class Allowance:
         beyond = 0.0 if self._reserves else cost  # the run has set it aside already
         self._run.hold(turns=1, tokens=tokens + output, cost=beyond)
         self._most = cost
+        self._attempts = 1
         return 1, tokens + output, beyond
+
+    def hold_again(self, held: tuple[int, int, float]) -> tuple[int, int, float] | None:
+        """Set aside what another attempt may cost, after one that broke off and may be billed all the same.
+
+        Args:
+            held: What is set aside for the request so far.
+
+        Returns:
+            What to give to ``settle`` in its place; None where the limits leave less.
+        """
+        limit = self._limits.cost
+        if limit is not None and self.cost + (self._attempts + 1) * self._most > limit:
+            return None
+        beyond = 0.0 if self._reserves else self._most
+        try:
+            self._run.hold(turns=0, tokens=0, cost=beyond)
+        except LimitReachedError:
+            return None
+        self._attempts += 1
+        return held[0], held[1], held[2] + beyond
 
     def count(self, usage: Usage) -> None:
         """Count a turn that an earlier run has paid for.

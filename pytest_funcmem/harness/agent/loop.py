@@ -173,6 +173,13 @@ class _Dialogue:
     def _asked(self) -> Turn:
         held = self._allowance.hold(tokens=self._read, output=MAX_ANSWER_TOKENS)
         usage, failed = None, 0
+
+        def may_repeat() -> bool:
+            nonlocal held
+            more = self._allowance.hold_again(held)
+            held = held if more is None else more
+            return more is not None
+
         try:
             turn = self._model.turn(
                 self._system,
@@ -180,12 +187,15 @@ class _Dialogue:
                 TOOLS,
                 max_tokens=MAX_ANSWER_TOKENS,
                 cancelled=self._out_of_time,
+                may_repeat=may_repeat,
             )
             usage, failed = turn.usage, turn.untold
         except FailedTurnError as error:
             usage, failed = error.usage, error.untold
             if error.kind == "cancelled" and not self._cancelled():
                 raise LimitReachedError("its time was over while the model answered") from error
+            if error.kind == "unaffordable":
+                raise LimitReachedError(f"the limit of cost: {error.what}") from error
             if error.kind == "rejected" and len(self._messages) > 1:
                 # What the API took before it takes no longer: the dialogue has grown too long for it.
                 raise LimitReachedError(f"the API takes no more: {error.what}") from error

@@ -117,7 +117,7 @@ class Asker:
         """Have a question answered, by the store or by the model.
 
         Raises:
-            CapReachedError: The cap leaves no room for it; nothing was asked.
+            CapReachedError: The cap leaves no room for it, or for asking again where an attempt broke off.
             RejectedQuestionError: The engine takes no such question.
             ModelSpecError: The address, the model's name or the key is wrong.
             EngineError: The engine failed, and went on failing.
@@ -141,24 +141,35 @@ class Asker:
         most = self._most(question)
         if not self._purse.hold(most):
             raise CapReachedError
-        spent = 0.0
+        held, spent = most, 0.0
+
+        def may_repeat() -> bool:
+            nonlocal held
+            if not self._purse.hold(most):
+                return False
+            held += most
+            return True
+
         try:
             turn = self._model.turn(
                 question.system,
                 [UserMessage(text=question.user)],
                 max_tokens=ANSWER_TOKENS,
                 cancelled=self._stopped.is_set,
+                may_repeat=may_repeat,
             )
             # Where it is not told what was billed, it counts as all that a request may cost.
             untold = turn.untold + (not turn.usage_told)
             spent = (self.cost(turn.usage) or 0.0) + untold * most
         except FailedTurnError as error:
             spent = (self.cost(error.usage) or 0.0) + error.untold * most
+            if error.kind == "unaffordable":
+                raise CapReachedError from error
             if error.kind == "rejected":
                 raise RejectedQuestionError(error.what) from error
             raise
         finally:
-            self._purse.settle(most, spent)
+            self._purse.settle(held, spent)
         with self._lock:
             self.asked += 1
         return Answer(text=turn.message.text, stop=turn.stop, usage=turn.usage)

@@ -69,10 +69,9 @@ class Meter:
         return self._usage, self._untold
 
     def _close_current(self) -> None:
-        if self._current is not None:
-            self._usage += self._current
-            self._untold += 1
-            self._current = None
+        # What was told of it is left out: who pays counts all that it may have cost, and none of it twice.
+        self._untold += self._current is not None
+        self._current = None
 
 
 def attempted(

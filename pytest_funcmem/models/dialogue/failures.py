@@ -24,8 +24,8 @@ class FailedTurnError(EngineError):
     Args:
         what: One sentence that says what went wrong.
         kind: What became of it.
-        usage: What its attempts cost, as far as the API told.
-        untold: Attempts that broke off before the API told all that they cost.
+        usage: What its attempts cost of which the API told all.
+        untold: Attempts that broke off before the API told all that they cost; ``usage`` lacks them.
         where: The address or the model.
         expected: What would have been accepted.
         remedy: One thing that the user can do about it.

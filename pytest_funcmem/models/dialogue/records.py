@@ -149,11 +149,11 @@ class Turn:
     Attributes:
         message: What it said.
         stop: Why it said no more.
-        usage: What the turn cost, failed attempts included as far as the API told.
+        usage: What the turn cost, failed attempts included of which the API told all.
         usage_told: Whether the API told what the answer cost. Where it did not, ``usage`` lacks it, and no
             cost cap can be kept.
-        untold: Attempts that broke off before the API told all that they cost; each may have cost, beyond
-            ``usage``, as much as the request could.
+        untold: Attempts that broke off before the API told all that they cost. ``usage`` holds nothing of
+            them; each may have cost as much as the request could.
         answered_by: The model's name as the answer gives it; "" where it gives none.
     """
 
@@ -191,7 +191,7 @@ class DialogueModel(Protocol):
         """Have the model answer.
 
         Failures that may pass are repeated; what a failed attempt has cost is part of the turn's usage where
-        the API tells it, and counted as untold where it does not.
+        the API tells all of it, and the attempt is counted as untold where it does not.
 
         Args:
             system: The system prompt.

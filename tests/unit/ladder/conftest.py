@@ -69,6 +69,7 @@ class ScriptedModel:
         *,
         max_tokens: int,
         cancelled: Callable[[], bool] = lambda: False,
+        may_repeat: Callable[[], bool] = lambda: True,
     ) -> Turn:
         """The next answer."""
         assert len(messages) == 1
