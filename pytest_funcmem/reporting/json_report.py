@@ -61,9 +61,10 @@ class JsonReporter(ReportFile):
     def pieces(self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str]) -> Iterator[str]:
         """The report's text; see ``ReportFile``."""
         summary = self.summary(records)
-        models = {}
-        if len(self.settings.model) > 1:
-            models = {label: self.summary(own) for label, own in _by_label(records, nodeids).items()}
+        models = {
+            label: self.summary([record for record, _ in own])
+            for label, own in self.apart(records, nodeids).items()
+        }
         lines = report_lines(manifest, records, nodeids, summary, models)
         for line in lines:
             yield json.dumps(line, ensure_ascii=True, allow_nan=False, separators=(", ", ": ")) + "\n"
@@ -114,14 +115,6 @@ def function_line(record: AuditRecord, nodeid: str) -> dict[str, Json]:
         "seconds": _by_stage([record.seconds]),
         "cost": _figure(record.cost_usd),
     }
-
-
-def _by_label(records: Sequence[AuditRecord], nodeids: Sequence[str]) -> dict[str, list[AuditRecord]]:
-    """Records by what their node ids end in: with several models, ``[MODEL]``."""
-    found: dict[str, list[AuditRecord]] = {}
-    for record, nodeid in zip(records, nodeids, strict=True):
-        found.setdefault(nodeid.rpartition("[")[2].removesuffix("]"), []).append(record)
-    return found
 
 
 def summary_line(

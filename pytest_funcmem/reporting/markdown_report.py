@@ -12,7 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_funcmem.core.records import AuditRecord, Json, Rate, Side
 from pytest_funcmem.reporting.plain_text import shorten, visible
 from pytest_funcmem.reporting.report_file import ReportFile
-from pytest_funcmem.reporting.run_facts import gate_texts, headline, model_name, not_reached, standings
+from pytest_funcmem.reporting.run_facts import (
+    gate_texts,
+    headline,
+    model_name,
+    not_reached,
+    standings,
+    target_names,
+)
 from pytest_funcmem.reporting.summary import change_text
 from pytest_funcmem.verdict.rates import Rates, Summary
 
@@ -34,30 +41,35 @@ class MarkdownReporter(ReportFile):
     def pieces(self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str]) -> Iterator[str]:
         """The report's text; see ``ReportFile``."""
         summary = self.summary(records)
-        lines = [*_head(manifest, summary), *_rate_lines(summary), *_reason_lines(summary)]
+        models = {
+            label: self.summary([record for record, _ in own])
+            for label, own in self.apart(records, nodeids).items()
+        }
+        lines = [*_head(manifest, summary, models), *_rate_lines(summary, models), *_reason_lines(summary)]
         lines += _leak_lines(records, nodeids, standings(manifest))
         lines += _near_lines(summary)
         for line in lines:
             yield f"{line}\n"
 
 
-def _head(manifest: Mapping[str, Json], summary: Summary) -> Iterator[str]:
+def _head(manifest: Mapping[str, Json], summary: Summary, models: Mapping[str, Summary]) -> Iterator[str]:
     leaks, errors = summary.rates.leaks.numerator, summary.counts["error"]
-    conclusive = summary.conclusive
     yield f"## {headline(manifest, leaks=leaks, results=summary.functions)}"
     yield ""
-    target, reference = model_name(manifest, "target"), model_name(manifest, "reference")
-    yield f"Target {_code(target)}, reference {_code(reference)}."
+    targets, reference = target_names(manifest), model_name(manifest, "reference")
+    noun = "Target" if len(targets) == 1 else "Targets"
+    yield f"{noun} {', '.join(map(_code, targets))}, reference {_code(reference)}."
     yield ""
-    for text in gate_texts(manifest):
+    for text in gate_texts(manifest, tuple(models)):
         yield f"Gate: {_code(text)}"
         yield ""
-    yield "| " + " | ".join(summary.counts) + " | decided |"
-    yield "|" + " ---: |" * (len(summary.counts) + 1)
-    decided = f"{conclusive.numerator} of {conclusive.denominator}"
-    if conclusive.value is not None:
-        decided += f" ({100 * conclusive.value:.1f} %)"
-    yield "| " + " | ".join(str(number) for number in summary.counts.values()) + f" | {decided} |"
+    first = "| model " if models else ""
+    yield f"{first}| " + " | ".join(summary.counts) + " | decided |"
+    yield ("| --- " if models else "") + "|" + " ---: |" * (len(summary.counts) + 1)
+    for label, own in (models or {"": summary}).items():
+        name = f"| {_code(label)} " if models else ""
+        counts = " | ".join(str(number) for number in own.counts.values())
+        yield f"{name}| {counts} | {_decided(own)} |"
     yield ""
     missing = not_reached(manifest)
     if missing:
@@ -68,14 +80,20 @@ def _head(manifest: Mapping[str, Json], summary: Summary) -> Iterator[str]:
         yield ""
 
 
-def _rate_lines(summary: Summary) -> Iterator[str]:
+def _decided(summary: Summary) -> str:
+    conclusive = summary.conclusive
+    share = "" if conclusive.value is None else f" ({100 * conclusive.value:.1f} %)"
+    return f"{conclusive.numerator} of {conclusive.denominator}{share}"
+
+
+def _rate_lines(summary: Summary, models: Mapping[str, Summary]) -> Iterator[str]:
     yield "| | kind | rate | 95 % interval | noise floor | 95 % interval |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
-    blocks = [("all", summary.rates, summary.noise_floor)]
-    if len(summary.languages) > 1:
-        blocks += [(item.language, item.rates, item.noise_floor) for item in summary.languages]
-    for name, own, noise in blocks:
-        yield from _block(name, own, noise)
+    for label, part in (models or {"": summary}).items():
+        yield from _block(_code(label) if label else "all", part.rates, part.noise_floor)
+        for item in part.languages if len(part.languages) > 1 else ():
+            name = f"{_code(label)} {item.language}" if label else item.language
+            yield from _block(name, item.rates, item.noise_floor)
     yield ""
     yield (
         "Of the functions decided; the noise floor is the same rule with target and reference exchanged; "

@@ -10,6 +10,7 @@ from typing import ClassVar
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Json
 from pytest_funcmem.reporting.files import write_whole
+from pytest_funcmem.reporting.models_apart import by_label, labels_of
 from pytest_funcmem.verdict.rates import Summary, summarise
 
 __all__ = ["ReportFile"]
@@ -49,6 +50,13 @@ class ReportFile(ABC):
     def summary(self, records: Sequence[AuditRecord]) -> Summary:
         """Counts and rates of records, by the audit's thresholds."""
         return summarise(records, tau_func=self.settings.tau_func, tau_text=self.settings.tau_text)
+
+    def apart(
+        self, records: Sequence[AuditRecord], nodeids: Sequence[str]
+    ) -> dict[str, list[tuple[AuditRecord, str]]]:
+        """Records with their node ids by model; nothing where there is one model."""
+        labels = labels_of(self.settings)
+        return by_label(labels, records, nodeids) if labels else {}
 
     @abstractmethod
     def pieces(self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str]) -> Iterable[str]:

@@ -5,11 +5,11 @@ A manifest may be that of another version: whatever it lacks is left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pytest_funcmem.core.records import Json
 
-__all__ = ["gate_texts", "headline", "model_name", "not_reached", "standings"]
+__all__ = ["gate_texts", "headline", "model_name", "not_reached", "standings", "target_names"]
 
 
 def model_name(manifest: Mapping[str, Json], side: str) -> str:
@@ -19,10 +19,16 @@ def model_name(manifest: Mapping[str, Json], side: str) -> str:
         manifest: What the run was made under.
         side: ``target`` or ``reference``.
     """
-    value = (manifest.get("settings") or {}).get("model" if side == "target" else side)
-    if isinstance(value, (list, tuple)):
-        return ", ".join(str(spec) for spec in value) or "unknown"
-    return str(value) if value else "unknown"
+    if side == "target":
+        return ", ".join(target_names(manifest))
+    return str((manifest.get("settings") or {}).get(side) or "unknown")
+
+
+def target_names(manifest: Mapping[str, Json]) -> list[str]:
+    """The SPEC of each target, at least one."""
+    value = (manifest.get("settings") or {}).get("model")
+    found = value if isinstance(value, (list, tuple)) else [value]
+    return [str(spec or "unknown") for spec in found] or ["unknown"]
 
 
 def headline(manifest: Mapping[str, Json], *, leaks: int, results: int) -> str:
@@ -49,16 +55,22 @@ def not_reached(manifest: Mapping[str, Json]) -> int:
     return max(0, selected - reported)
 
 
-def gate_texts(manifest: Mapping[str, Json]) -> list[str]:
-    """How the gate of each model decided, with its rule and numbers."""
+def gate_texts(manifest: Mapping[str, Json], labels: Sequence[str] = ()) -> list[str]:
+    """How the gate of each model decided, with its rule and numbers.
+
+    Args:
+        manifest: What the run was made under.
+        labels: Short names of the models, in their order; none for their SPECs.
+    """
     texts = []
     gates = manifest.get("gate") or []
-    for gate in gates:
+    names = list(labels) or [str(gate.get("model")) for gate in gates]
+    for number, gate in enumerate(gates):
         word = "passes" if gate.get("exit_code") == 0 else "fails"
         text = f"{word} (rule '{gate.get('rule')}', exit code {gate.get('exit_code')}): {gate.get('reason')}"
         if gate.get("settled"):
             text += f"; ended early: {gate['settled']}"
-        texts.append(f"{gate.get('model')} {text}" if len(gates) > 1 else text)
+        texts.append(f"{names[number]} {text}" if len(gates) > 1 else text)
     return texts
 
 

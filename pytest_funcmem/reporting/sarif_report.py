@@ -57,22 +57,32 @@ class SarifReporter(ReportFile):
 
     def pieces(self, manifest: Json, records: Sequence[AuditRecord], nodeids: Sequence[str]) -> Iterator[str]:
         """The report's text; see ``ReportFile``."""
-        run = self._run(manifest, records, nodeids)
+        parts = self.apart(records, nodeids)
+        targets = self.settings.model if parts else [model_name(manifest, "target")]
+        parts = parts or {"": list(zip(records, nodeids, strict=True))}
         log = {
             "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
             "version": "2.1.0",
-            "runs": [run],
+            "runs": [
+                self._run(manifest, own, label, spec)
+                for (label, own), spec in zip(parts.items(), targets, strict=True)
+            ],
         }
         yield json.dumps(log, ensure_ascii=True, allow_nan=False, indent=1)
         yield "\n"
 
     def _run(
-        self, manifest: Mapping[str, Json], records: Sequence[AuditRecord], nodeids: Sequence[str]
+        self,
+        manifest: Mapping[str, Json],
+        pairs: Sequence[tuple[AuditRecord, str]],
+        label: str,
+        target: str,
     ) -> dict[str, Json]:
-        summary = self.summary(records)
+        summary = self.summary([record for record, _ in pairs])
         tool = manifest.get("tool") or {}
         standing = standings(manifest)
-        pairs = list(zip(records, nodeids, strict=True))
+        # Pages for code scanning take results of two models for one unless their runs have different names.
+        details = {"automationDetails": {"id": visible(f"funcmem/{label}/")}} if label else {}
         driver: dict[str, Json] = {
             "name": visible(str(tool.get("name", "pytest-funcmem"))),
             "rules": list(_RULES),
@@ -87,34 +97,38 @@ class SarifReporter(ReportFile):
         }
         return {
             "tool": {"driver": driver},
+            **details,
             "invocations": [invocation],
             "columnKind": "utf16CodeUnits",
             "results": [
-                self._result(record, nodeid, standing.get(nodeid))
+                self._result(record, nodeid, standing.get(nodeid), label)
                 for record, nodeid in pairs
                 if record.verdict.is_leak
             ],
             "properties": {
                 "counts": dict(summary.counts),
                 "inconclusive": dict(summary.reasons),
-                "target": visible(model_name(manifest, "target")),
+                "target": visible(target),
                 "reference": visible(model_name(manifest, "reference")),
             },
         }
 
-    def _result(self, record: AuditRecord, nodeid: str, standing: str | None) -> dict[str, Json]:
+    def _result(self, record: AuditRecord, nodeid: str, standing: str | None, label: str) -> dict[str, Json]:
         accepted = {"kind": "external", "justification": "accepted by the baseline of the audit"}
         rules = [str(rule["id"]) for rule in _RULES]
+        name = f"{record.function.qualname} [{label}]" if label else record.function.qualname
         return {
             "ruleId": record.verdict.kind,
             "ruleIndex": rules.index(record.verdict.kind),
             "level": "error",
-            "message": {"text": visible(f"{record.function.qualname}: {record.verdict.reason}")},
+            "message": {"text": visible(f"{name}: {record.verdict.reason}")},
             "locations": [self._location(record)],
             "suppressions": [accepted] if standing == "accepted" else [],
             # What a page for code scanning knows a finding again by, whatever line it has moved to.
             "partialFingerprints": {
-                "functionAndVerdict/v1": f"{shown_digest(record)}:{record.verdict.kind}",
+                "functionAndVerdict/v1": ":".join(
+                    filter(None, (shown_digest(record), record.verdict.kind, visible(label)))
+                ),
             },
             "properties": {
                 "nodeid": visible(nodeid),

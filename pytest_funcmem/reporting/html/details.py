@@ -37,13 +37,14 @@ _ALL_STATES = 60_000  # characters of all states; what comes after them is cut t
 _CUT_VALUE = 60
 
 
-def index_row(record: AuditRecord, nodeid: str, standing: str = "") -> list[Json]:
+def index_row(record: AuditRecord, nodeid: str, standing: str = "", model: str = "") -> list[Json]:
     """What the list shows of a function, and what is searched.
 
     Args:
         record: A finished record.
         nodeid: Of its item.
         standing: What a leak counts as that does not simply fail, such as ``accepted``.
+        model: Short name of the target, where there are several.
     """
     function = record.function
     figures: list[Json] = []
@@ -61,6 +62,7 @@ def index_row(record: AuditRecord, nodeid: str, standing: str = "") -> list[Json
         _clean(record.verdict.reason),
         *figures,
         standing,
+        _clean(model),
     ]
 
 

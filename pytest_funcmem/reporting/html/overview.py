@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
+from urllib.parse import quote
 
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import AuditRecord, Json, Rate
@@ -31,7 +32,11 @@ _ALL = "all languages"
 
 
 def overview(
-    manifest: Mapping[str, Json], records: Sequence[AuditRecord], summary: Summary, settings: Settings
+    manifest: Mapping[str, Json],
+    records: Sequence[AuditRecord],
+    summary: Summary,
+    settings: Settings,
+    models: Mapping[str, tuple[Sequence[AuditRecord], Summary]] | None = None,
 ) -> str:
     """The overview as HTML.
 
@@ -40,13 +45,17 @@ def overview(
         records: Finished records.
         summary: Of the records.
         settings: Of the audit.
+        models: Records and summary of each model by its short name, where there are several.
     """
+    models = models or {}
+    summaries = {label: own for label, (_, own) in models.items()}
     return "\n".join(
         [
-            _about(manifest, summary, settings),
-            _counts(summary),
-            _rates(summary),
-            _charts(records, settings),
+            _about(manifest, summary, settings, summaries),
+            _counts(summary, several=bool(models)),
+            _by_model(summaries),
+            _rates(summary, summaries),
+            _charts({label: own for label, (own, _) in models.items()}, records, settings),
             _reasons(summary),
             _manifest(manifest),
         ]
@@ -57,12 +66,16 @@ def _text(value: object) -> str:
     return escape(visible(str(value)))
 
 
-def _about(manifest: Mapping[str, Json], summary: Summary, settings: Settings) -> str:
-    conclusive = summary.conclusive
-    rows = [("target", _model(manifest, "target")), ("reference", _model(manifest, "reference"))]
+def _about(
+    manifest: Mapping[str, Json], summary: Summary, settings: Settings, models: Mapping[str, Summary]
+) -> str:
+    rows = [
+        ("target", _model(manifest, side)) for side in [f"target[{label}]" for label in models] or ["target"]
+    ]
+    rows.append(("reference", _model(manifest, "reference")))
     sources = ", ".join(str(source) for source in manifest.get("sources", ())) or "unknown"
     rows.append(("source", sources))
-    rows += [("gate", text) for text in gate_texts(manifest)]
+    rows += [("gate", text) for text in gate_texts(manifest, tuple(models))]
     counted = Counter(standings(manifest).values())
     if counted:
         meaning = {"accepted": "accepted by the baseline", "expired": "whose acceptance has expired"}
@@ -77,10 +90,16 @@ def _about(manifest: Mapping[str, Json], summary: Summary, settings: Settings) -
     if settings.mask:
         rows.append(("masked", "code bodies, literals and values are hidden in this report"))
     items = "".join(f"<div><dt>{_text(name)}</dt><dd>{_text(value)}</dd></div>" for name, value in rows)
+    decided = "" if models else f'<p class="decided">{_decided(summary)}</p>'
+    return f'<dl class="about">{items}</dl>{decided}'
+
+
+def _decided(summary: Summary) -> str:
+    conclusive = summary.conclusive
     decided = f"{conclusive.numerator} of {conclusive.denominator} functions decided"
     if conclusive.value is not None:
         decided += f": {percent(conclusive.value)} ({_interval(conclusive)})"
-    return f'<dl class="about">{items}</dl><p class="decided">{decided}</p>'
+    return decided
 
 
 def _model(manifest: Mapping[str, Json], side: str) -> str:
@@ -91,23 +110,46 @@ def _model(manifest: Mapping[str, Json], side: str) -> str:
     return f"{identity.get('spec')} (revision {revision[:20]}{'…' if len(revision) > 20 else ''})"
 
 
-def _counts(summary: Summary) -> str:
+def _counts(summary: Summary, *, several: bool) -> str:
     tiles = "".join(
         f'<li><a class="tile {kind}" href="#/?verdict={kind}"><strong>{number}</strong> '
         f"<span>{kind}</span><small>{_MEANING[kind]}</small></a></li>"
         for kind, number in summary.counts.items()
     )
-    return f'<h2>Verdicts</h2><ul class="tiles">{tiles}</ul>'
+    title = "Verdicts, of all models together" if several else "Verdicts"
+    return f'<h2>{title}</h2><ul class="tiles">{tiles}</ul>'
 
 
-def _rates(summary: Summary) -> str:
-    blocks = [(_ALL, summary.rates, summary.noise_floor)]
-    if len(summary.languages) > 1:
-        blocks += [(item.language, item.rates, item.noise_floor) for item in summary.languages]
+def _by_model(models: Mapping[str, Summary]) -> str:
+    """Verdicts model by model, each a link to them in the list."""
+    if not models:
+        return ""
+    head = "".join(f'<th scope="col">{kind}</th>' for kind in next(iter(models.values())).counts)
+    rows = "".join(
+        f'<tr><th scope="row"><a href="#/?model={quote(label, safe="")}">{_text(label)}</a></th>'
+        + "".join(f"<td>{number}</td>" for number in own.counts.values())
+        + f"<td>{_decided(own)}</td></tr>"
+        for label, own in models.items()
+    )
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Verdicts by model"><table class="models">'
+        f'<thead><tr><th scope="col">model</th>{head}<th scope="col">decided</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _rates(summary: Summary, models: Mapping[str, Summary]) -> str:
+    blocks = []
+    for label, part in (models or {"": summary}).items():
+        blocks.append((label or _ALL, part.rates, part.noise_floor))
+        for item in part.languages if len(part.languages) > 1 else ():
+            name = f"{label}, {item.language}" if label else item.language
+            blocks.append((name, item.rates, item.noise_floor))
+    first = "model" if models else "language"
     body = "".join(_rate_rows(name, own, noise) for name, own, noise in blocks)
     return (
         '<h2>Leak rates</h2><div class="scroll" tabindex="0" role="region" aria-label="Leak rates">'
-        '<table class="rates"><thead><tr><th scope="col">language</th><th scope="col">kind</th>'
+        f'<table class="rates"><thead><tr><th scope="col">{first}</th><th scope="col">kind</th>'
         '<th scope="col">rate</th><th scope="col">95 % interval</th><th scope="col">noise floor</th>'
         f'<th scope="col">95 % interval</th></tr></thead>{body}</table></div>'
         "<p>Of the functions decided. The noise floor is what the same rule finds with target and reference"
@@ -118,7 +160,7 @@ def _rates(summary: Summary) -> str:
 def _rate_rows(name: str, own: Rates, noise: Rates) -> str:
     rows = []
     for label in ("functional", "verbatim", "leaks"):
-        heading = f'<th scope="rowgroup" rowspan="3">{escape(name)}</th>' if label == "functional" else ""
+        heading = f'<th scope="rowgroup" rowspan="3">{_text(name)}</th>' if label == "functional" else ""
         cells = "".join(_rate_cells(getattr(rates, label)) for rates in (own, noise))
         rows.append(
             f'<tr>{heading}<th scope="row">{"all leaks" if label == "leaks" else label}</th>{cells}</tr>'
@@ -135,12 +177,17 @@ def _interval(rate: Rate) -> str:
     return f"{100 * rate.low:.1f} to {100 * rate.high:.1f} %"
 
 
-def _charts(records: Sequence[AuditRecord], settings: Settings) -> str:
+def _charts(
+    models: Mapping[str, Sequence[AuditRecord]], records: Sequence[AuditRecord], settings: Settings
+) -> str:
     taus = {"tau_func": settings.tau_func, "tau_text": settings.tau_text}
     by_language = prevalence_by_language(records, **taus)
-    groups: dict[str, Prevalence] = {str(name): shares for name, shares in by_language.items()}
-    if len(groups) != 1:
-        groups[_ALL] = prevalence(records, **taus)
+    groups: dict[str, Prevalence] = {label: prevalence(own, **taus) for label, own in models.items()}
+    if not models:
+        groups = {str(name): shares for name, shares in by_language.items()}
+        if len(groups) != 1:
+            groups[_ALL] = prevalence(records, **taus)
+    by = "model" if models else "language"
     text = {
         name: (
             Bar(label="reference", kind="reference", rate=shares.text_reference),
@@ -168,21 +215,21 @@ def _charts(records: Sequence[AuditRecord], settings: Settings) -> str:
     return (
         '<h2>What the models give back</h2><div class="charts">'
         f"<figure><figcaption>Text: SIM_text ≥ {settings.tau_text:g}</figcaption>"
-        + bar_chart(text, identifier="chart-text", title="Shares of near-verbatim completions by language")
+        + bar_chart(text, identifier="chart-text", title=f"Shares of near-verbatim completions by {by}")
         + f"</figure><figure><figcaption>Behaviour: SIM_func ≥ {settings.tau_func:g}</figcaption>"
         + bar_chart(
             behaviour,
             identifier="chart-behaviour",
-            title="Shares of completions that behave like the original, by language",
+            title=f"Shares of completions that behave like the original, by {by}",
         )
         + "</figure></div>"
         "<p>Shares of the functions decided, with 95 % intervals. “Target only”: the target gives it back and"
         " the reference does not. “… text unlike”: of those, what an audit by text would miss."
-        f"{note}</p>" + _chart_table(groups)
+        f"{note}</p>" + _chart_table(groups, by)
     )
 
 
-def _chart_table(groups: Mapping[str, Prevalence]) -> str:
+def _chart_table(groups: Mapping[str, Prevalence], by: str) -> str:
     heads = ("reference", "target", "target only")
     columns = [f"text: {head}" for head in heads] + [f"behaviour: {head}" for head in (*heads, "text unlike")]
     names = (
@@ -194,14 +241,14 @@ def _chart_table(groups: Mapping[str, Prevalence]) -> str:
         "behaviour_only_target",
         "behaviour_unseen",
     )
-    head = "".join(f'<th scope="col">{column}</th>' for column in ("language", *columns))
+    head = "".join(f'<th scope="col">{column}</th>' for column in (by, *columns))
     rows = []
     for language, shares in groups.items():
         cells = "".join(
             f"<td>{rate.numerator}/{rate.denominator} <small>{_interval(rate)}</small></td>"
             for rate in (getattr(shares, name) for name in names)
         )
-        rows.append(f'<tr><th scope="row">{escape(language)}</th>{cells}</tr>')
+        rows.append(f'<tr><th scope="row">{_text(language)}</th>{cells}</tr>')
     return (
         "<details><summary>The same as a table</summary>"
         '<div class="scroll" tabindex="0" role="region" aria-label="What the models give back, as a table">'

@@ -19,6 +19,7 @@ from importlib.resources import files
 from pytest_funcmem.core.records import AuditRecord, Json
 from pytest_funcmem.reporting.html.details import details, index_row
 from pytest_funcmem.reporting.html.overview import overview
+from pytest_funcmem.reporting.models_apart import label_of, labels_of
 from pytest_funcmem.reporting.plain_text import visible
 from pytest_funcmem.reporting.report_file import ReportFile
 from pytest_funcmem.reporting.run_facts import headline, standings
@@ -47,13 +48,17 @@ class HtmlReporter(ReportFile):
         """The page, in order; see ``ReportFile``."""
         settings = self.settings
         summary = self.summary(records)
-        standing = standings(manifest)
+        standing, labels = standings(manifest), labels_of(settings)
+        models = {}
+        for label, pairs in self.apart(records, nodeids).items():
+            own = [record for record, _ in pairs]
+            models[label] = (own, self.summary(own))
         style, script = _asset("page.css"), _script()
         index = {
             "chunk": CHUNK,
             "taus": [settings.tau_func, settings.tau_text],
             "rows": [
-                index_row(record, nodeid, standing.get(nodeid, ""))
+                index_row(record, nodeid, standing.get(nodeid, ""), label_of(nodeid, labels))
                 for record, nodeid in zip(records, nodeids, strict=True)
             ],
         }
@@ -64,7 +69,7 @@ class HtmlReporter(ReportFile):
             "STYLE": style,
             "SCRIPT": script,
             "FUNCTIONS": str(len(records)),
-            "OVERVIEW": overview(manifest, records, summary, settings),
+            "OVERVIEW": overview(manifest, records, summary, settings, models),
             "TOOL": escape(_tool(manifest)),
             "TIMES": escape(_times(manifest)),
             "INDEX": _packed(index),

@@ -76,6 +76,18 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def report_on_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on two functions, each audited with two target models."""
+    specs = ("hf:runs/early", "hf:runs/late")
+    records = [_record(made_up.functional_record), _record(made_up.verbatim_record)] * 2
+    names = [f"a.py::{name}[{label}]" for label in ("early", "late") for name in ("f", "g")]
+    path = tmp_path_factory.mktemp("html") / "models.html"
+    settings = {"model": list(specs), "reference": "hf:r"}
+    HtmlReporter(Settings(model=specs)).write({**MANIFEST, "settings": settings}, records, names, path)
+    return path
+
+
 def _hostile(record: AuditRecord) -> AuditRecord:
     call = {"path": f"client.get('{HOSTILE}')", "arguments": [HOSTILE], "keywords": {}, "answer": HOSTILE}
     original = OutputState(outcome="returned", value=HOSTILE, calls=(call, call), stdout=HOSTILE)

@@ -51,6 +51,27 @@ def test_filters(opened: Any) -> None:
     assert opened.found() == "1 of 5000 functions"
 
 
+def test_several_models(chromium: Any, report_on_models: Path) -> None:
+    page = chromium.new_page(viewport={"width": 360, "height": 800})
+    page.goto(report_on_models.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.locator("#found").inner_text() == "4 results"
+    page.get_by_role("checkbox", name="late").check()
+    assert page.locator("#found").inner_text() == "2 of 4 results"
+    assert "late" in page.locator("#rows li").first.inner_text()
+    page.get_by_role("link", name="early", exact=True).click()
+    assert page.locator("#rows li").count() == 2
+    assert page.get_by_role("checkbox", name="early").is_checked()
+    page.locator("#rows a").first.click()
+    page.wait_for_selector("#page-title")
+    others = page.locator(".elsewhere")
+    assert others.inner_text().startswith("With other models: late ")
+    others.get_by_role("link").click()
+    page.wait_for_function("document.querySelector('.place').textContent.includes('[late]')")
+    page.close()
+
+
 def test_search(opened: Any) -> None:
     page = opened.page
     page.fill("#search", "RULE_49 module_13")

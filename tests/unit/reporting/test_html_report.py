@@ -135,7 +135,42 @@ def test_overview_says_how_the_gate_decided_and_what_is_accepted(
     assert "fails (rule 'leaks', exit code 1): 1 leak and 1 error" in shown
     assert "1 accepted by the baseline, 1 whose acceptance has expired" in shown
     assert "one, two" in shown  # several targets
-    assert [row[-1] for row in unpacked(text, "index")["rows"]] == ["accepted", "expired", ""]
+    assert [row[10:] for row in unpacked(text, "index")["rows"]] == [
+        ["accepted", ""],
+        ["expired", ""],
+        ["", ""],
+    ]
+
+
+def test_several_models_stand_apart(
+    functional_record: AuditRecord, verbatim_record: AuditRecord, tmp_path: Path
+) -> None:
+    clean = dataclasses.replace(
+        functional_record, verdict=dataclasses.replace(functional_record.verdict, kind="clean")
+    )
+    specs = ("hf:runs/early", "hf:runs/late <b>")
+    manifest = {
+        **MANIFEST,
+        "settings": {**MANIFEST["settings"], "model": list(specs)},
+        "gate": [{"model": spec, "exit_code": 1, "rule": "leaks", "reason": "so"} for spec in specs],
+    }
+    names = ["a.py::f[early]", "a.py::g[early]", "a.py::f[late <b>]", "a.py::g[late <b>]"]
+    path = tmp_path / "out.html"
+    records = [functional_record, verbatim_record, clean, verbatim_record]
+    HtmlReporter(Settings(model=specs)).write(manifest, records, names, path)
+    text = path.read_text(encoding="utf-8")
+    shown = " ".join(" ".join(Reader(text).texts).split())
+    assert "3 leaks in 4 results of 2 models" in shown
+    assert "early 1 1 0 0 0 2 of 2 functions decided" in shown
+    assert "late <b> 0 1 1 0 0 2 of 2 functions decided" in shown
+    assert "gate early fails" in shown
+    assert 'href="#/?model=late%20%3Cb%3E"' in text
+    # No rate is over two models: their functions are the same.
+    assert "all languages" not in shown
+    assert re.search(r"early functional 50\.0 % 1/2", shown)
+    assert re.search(r"late <b> functional 0\.0 % 0/2", shown)
+    assert "/4 ·" not in shown
+    assert [row[11] for row in unpacked(text, "index")["rows"]] == ["early", "early", "late <b>", "late <b>"]
 
 
 def test_index_and_details_of_every_function(records: list[AuditRecord], tmp_path: Path) -> None:
@@ -143,7 +178,7 @@ def test_index_and_details_of_every_function(records: list[AuditRecord], tmp_pat
     text = render(many, tmp_path / "out.html")
     index = unpacked(text, "index")
     assert [row[1] for row in index["rows"]] == ["functional", "verbatim", "error"] * CHUNK
-    assert index["rows"][0][6:] == [0.9, 0.3897, 0.1, 0.0017, ""]
+    assert index["rows"][0][6:] == [0.9, 0.3897, 0.1, 0.0017, "", ""]
     chunks = [unpacked(text, f"chunk-{number}") for number in range(3)]
     assert [len(chunk) for chunk in chunks] == [CHUNK] * 3
     assert chunks[2][CHUNK - 3] == json.loads(json.dumps(details(records[0])))

@@ -54,11 +54,27 @@ def test_it_says_how_the_gate_decided_and_what_is_accepted(
         "baseline": {"accepted": ["a.py::f0"], "counted": ["a.py::f1"]},
     }
     text = render([functional_record, verbatim_record], tmp_path, manifest=manifest)
-    assert "Target `hf:t, hf:u`, reference `hf:r`." in text
+    assert "Targets `hf:t`, `hf:u`, reference `hf:r`." in text
     assert "Gate: `hf:t passes (rule 'clean', exit code 0): 2 of 2 functions decided`" in text
     assert "ended early: enough is known" in text
     assert "| functional, accepted | `a.py::f0` |" in text
     assert "| verbatim, counted | `a.py::f1` |" in text
+
+
+def test_several_models_stand_apart(
+    functional_record: AuditRecord, verbatim_record: AuditRecord, tmp_path: Path
+) -> None:
+    manifest = {"settings": {"model": ["hf:runs/early", "hf:runs/late"], "reference": "hf:r"}}
+    names = ["a.py::f[early]", "a.py::g[early]", "a.py::g[late]"]
+    path = tmp_path / "out.md"
+    records = [functional_record, verbatim_record, verbatim_record]
+    MarkdownReporter(Settings(model=("hf:runs/early", "hf:runs/late"))).write(manifest, records, names, path)
+    text = path.read_text(encoding="utf-8")
+    assert "| `early` | 1 | 1 | 0 | 0 | 0 | 2 of 2 (100.0 %) |" in text
+    assert "| `late` | 0 | 1 | 0 | 0 | 0 | 1 of 1 (100.0 %) |" in text
+    assert "| `early` | all leaks | 100.0 % (2/2) |" in text
+    assert "| `late` | functional | 0.0 % (0/1) |" in text
+    assert "(3/3)" not in text
 
 
 def test_a_run_without_leaks_lists_none(functional_record: AuditRecord, tmp_path: Path) -> None:

@@ -83,6 +83,32 @@ def test_accepted_leaks_are_suppressed(
     assert schema.is_valid(log)
 
 
+def test_each_of_several_models_has_a_run(
+    functional_record: AuditRecord, verbatim_record: AuditRecord, tmp_path: Path, schema: Any
+) -> None:
+    """Results of two models at one place must not be taken for one."""
+    path = tmp_path / "out.sarif"
+    specs = ("hf:runs/early", "hf:runs/late")
+    names = ["a.py::f[early]", "a.py::g[early]", "a.py::g[late]"]
+    records = [functional_record, verbatim_record, verbatim_record]
+    SarifReporter(Settings(model=specs)).write(MANIFEST, records, names, path)
+    log = json.loads(path.read_text(encoding="utf-8"))
+    assert [error.message for error in schema.iter_errors(log)] == []
+    runs = log["runs"]
+    assert [run["automationDetails"]["id"] for run in runs] == ["funcmem/early/", "funcmem/late/"]
+    assert [[result["ruleId"] for result in run["results"]] for run in runs] == [
+        ["functional", "verbatim"],
+        ["verbatim"],
+    ]
+    assert [run["properties"]["target"] for run in runs] == list(specs)
+    assert [run["properties"]["counts"]["verbatim"] for run in runs] == [1, 1]
+    results = [result for run in runs for result in run["results"]]
+    assert len({result["partialFingerprints"]["functionAndVerdict/v1"] for result in results}) == 3
+    assert "[late]: " in results[2]["message"]["text"]
+    one = render([functional_record], tmp_path / "one.sarif")["runs"][0]
+    assert "automationDetails" not in one
+
+
 def test_places_are_those_of_the_audited_source(
     functional_record: AuditRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,13 +7,13 @@ let active = 0; // position in shown that the keyboard is at
 let rowHeight = 56;
 let scrolled = 0; // where the list was when a page was opened
 let opened = null; // number of the function whose page is shown
-const filters = { verdict: new Set(), language: new Set(), path: "", q: "", order: "leaks" };
+const filters = { verdict: new Set(), language: new Set(), model: new Set(), path: "", q: "", order: "leaks" };
 
 function prepare() {
   functions = index.rows.map((row, number) => {
-    const [nodeid, verdict, language, path, name, reason, tf, tt, rf, rt, standing] = row;
+    const [nodeid, verdict, language, path, name, reason, tf, tt, rf, rt, standing, model] = row;
     const hay = `${nodeid}\n${path}\n${verdict}\n${language}\n${standing}\n${reason}`.toLowerCase();
-    return { number, nodeid, verdict, language, path, name, reason, tf, tt, rf, rt, standing, hay };
+    return { number, nodeid, verdict, language, path, name, reason, tf, tt, rf, rt, standing, model, hay };
   });
 }
 
@@ -35,22 +35,22 @@ function select() {
       (f) =>
         (!filters.verdict.size || filters.verdict.has(f.verdict)) &&
         (!filters.language.size || filters.language.has(f.language)) &&
+        (!filters.model.size || filters.model.has(f.model)) &&
         (!path || f.path.toLowerCase().includes(path)) &&
         words.every((word) => f.hay.includes(word)),
     )
     .sort(ORDERS[filters.order] || ORDERS.leaks)
     .map((f) => f.number);
   active = Math.max(0, Math.min(active, shown.length - 1));
-  byId("found").textContent =
-    shown.length === functions.length
-      ? plural(functions.length, "function")
-      : `${shown.length} of ${plural(functions.length, "function")}`;
+  const all = plural(functions.length, functions.some((f) => f.model) ? "result" : "function");
+  byId("found").textContent = shown.length === functions.length ? all : `${shown.length} of ${all}`;
 }
 
 function query() {
   const parameters = new URLSearchParams();
   if (filters.verdict.size) parameters.set("verdict", [...filters.verdict].join(","));
   if (filters.language.size) parameters.set("language", [...filters.language].join(","));
+  for (const model of filters.model) parameters.append("model", model);
   if (filters.path) parameters.set("path", filters.path);
   if (filters.q) parameters.set("q", filters.q);
   if (filters.order !== "leaks") parameters.set("order", filters.order);
@@ -63,6 +63,7 @@ function readQuery(text) {
   const several = (name) => new Set((parameters.get(name) || "").split(",").filter(Boolean));
   filters.verdict = several("verdict");
   filters.language = several("language");
+  filters.model = new Set(parameters.getAll("model"));
   filters.path = parameters.get("path") || "";
   filters.q = parameters.get("q") || "";
   filters.order = ORDERS[parameters.get("order")] ? parameters.get("order") : "leaks";
@@ -95,6 +96,9 @@ function makeFilters() {
     });
   byId("verdicts").append(...chips("verdict", VERDICTS));
   byId("languages").append(...chips("language", [...new Set(functions.map((f) => f.language))]));
+  const models = [...new Set(functions.map((f) => f.model))].filter(Boolean);
+  byId("models").append(...chips("model", models));
+  byId("models-field").hidden = models.length < 2;
   const folders = new Set();
   for (const { path } of functions) {
     const cut = path.lastIndexOf("/");

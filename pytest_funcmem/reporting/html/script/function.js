@@ -34,6 +34,19 @@ function harness(d) {
   );
 }
 
+// The same function with the other models of the run.
+function elsewhere(f) {
+  if (!f.model) return "";
+  const name = (other) => other.nodeid.slice(0, other.nodeid.length - other.model.length - 2);
+  const others = functions.filter((other) => other !== f && name(other) === name(f));
+  if (!others.length) return "";
+  return el("p", { class: "elsewhere" }, "With other models: ", others.map((other, at) => [
+    at ? ", " : "",
+    el("a", { href: `#/f/${other.number}` }, other.model),
+    ` ${other.verdict}`,
+  ]));
+}
+
 async function openPage(number) {
   const f = functions[number];
   const d = await detailsOf(number);
@@ -51,6 +64,7 @@ async function openPage(number) {
       el("span", {}, at >= 0 ? `${at + 1} of ${shown.length}` : "")),
     el("h1", { id: "page-title", tabindex: "-1" }, badge(f.verdict), " ", f.name),
     el("p", { class: "place" }, el("code", {}, f.nodeid), ` · ${f.language}, line ${d.line}`),
+    elsewhere(f),
     f.standing ? el("p", { class: "firmness" }, STANDINGS[f.standing]) : "",
     el("p", { class: "reason" }, f.reason),
     ...d.firmness.map((text) => el("p", { class: "firmness" }, text)),

@@ -7,7 +7,7 @@ function row(position) {
     "a",
     { href: `#/f/${f.number}`, class: "row", tabindex: position === active ? 0 : -1 },
     badge(f.verdict),
-    el("span", { class: "name" }, el("b", {}, f.name), el("small", {}, f.standing ? `${f.standing} · ` : null, f.nodeid.slice(0, f.nodeid.lastIndexOf("::")))),
+    el("span", { class: "name" }, el("b", {}, f.name), el("small", {}, f.model ? el("span", { class: "model" }, `${f.model} · `) : null, f.standing ? `${f.standing} · ` : null, f.nodeid.slice(0, f.nodeid.lastIndexOf("::")))),
     el("span", { class: "language" }, f.language),
     el("span", { class: "func" }, el("small", {}, "SIM_func "), pair(f.tf, f.rf)),
     el("span", { class: "text" }, el("small", {}, "SIM_text "), pair(f.tt, f.rt)),
