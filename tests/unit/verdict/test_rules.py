@@ -12,61 +12,15 @@ from hypothesis import strategies as st
 from pytest_funcmem.core.errors import AuditError
 from pytest_funcmem.core.records import (
     AuditRecord,
-    Candidate,
     CandidateStatus,
-    Completion,
-    Harness,
-    HarnessEvidence,
     Inconclusive,
-    ModelIdentity,
-    Scaffold,
-    Side,
-    Similarity,
-    SourceFunction,
-    TextScore,
     Verdict,
 )
 from pytest_funcmem.verdict import decide, exchanged
+from tests.unit.verdict.made_up import FUNCTION, HARNESS, side
 
-EVIDENCE = HarnessEvidence(
-    inputs=10, valid=10, outputs=4, executable_lines=(1, 2), covered_lines=(1, 2), mutants=5, mutants_killed=4
-)
-HARNESS = Harness(
-    builder="local/1",
-    language="python",
-    function_sha256="f" * 64,
-    scaffold=Scaffold(),
-    states=(),
-    expected=(),
-    state_timeout_s=1.0,
-    evidence=EVIDENCE,
-)
 NO_HARNESS = Inconclusive(reason="missing_dependency", detail="it needs the package 'cv2'")
-FUNCTION = SourceFunction(
-    path="a.py",
-    qualname="f",
-    language="python",
-    line=1,
-    text="def f():\n    return 1\n",
-    definition_start=0,
-    signature_start=0,
-    signature_end=8,
-    end=21,
-)
 SHARES = st.floats(min_value=0, max_value=1)
-
-
-def side(text: float, func: float | None = None, status: CandidateStatus = "ok") -> Side:
-    score = TextScore(value=text, signature="s")
-    return Side(
-        model=ModelIdentity(spec="replay:a", kind="replay", revision="r"),
-        completion=Completion(text="", token_ids=None, stop="stop"),
-        candidate=Candidate(status=status, body="", code="" if status == "ok" else None),
-        similarity=Similarity(bleu=score, edit=score, lcs=score, exact=False),
-        func=func,
-        matches=None if func is None else round(func * 10),
-        outcomes={},
-    )
 
 
 def verdict(**changes: Any) -> str:

@@ -15,22 +15,12 @@ from hypothesis import strategies as st
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import (
     AuditRecord,
-    Candidate,
-    CandidateStatus,
-    Completion,
     Harness,
-    HarnessEvidence,
     Inconclusive,
     InputState,
-    ModelIdentity,
     OutputState,
-    Proof,
-    Scaffold,
     Side,
-    Similarity,
-    SourceFunction,
     StateComparison,
-    TextScore,
     Verdict,
 )
 from pytest_funcmem.reporting.html.details import details
@@ -46,38 +36,8 @@ from pytest_funcmem.verdict.thresholds import (
     sensitivity_of,
     verdict_under,
 )
+from tests.unit.verdict.made_up import FUNCTION, HARNESS, side
 
-EVIDENCE = HarnessEvidence(
-    inputs=10,
-    valid=10,
-    outputs=4,
-    executable_lines=tuple(range(10)),
-    covered_lines=tuple(range(9)),
-    mutants=5,
-    mutants_killed=4,
-    proofs=(Proof(name="self", score=1.0, passed=True), Proof(name="stub: None", score=0.3, passed=True)),
-)
-HARNESS = Harness(
-    builder="local/1",
-    language="python",
-    function_sha256="f" * 64,
-    scaffold=Scaffold(),
-    states=(),
-    expected=(),
-    state_timeout_s=1.0,
-    evidence=EVIDENCE,
-)
-FUNCTION = SourceFunction(
-    path="a.py",
-    qualname="f",
-    language="python",
-    line=1,
-    text="def f():\n    return 1\n",
-    definition_start=0,
-    signature_start=0,
-    signature_end=8,
-    end=21,
-)
 FIGURES = Figures(
     target_text=0.2,
     reference_text=0.1,
@@ -89,19 +49,6 @@ FIGURES = Figures(
     coverage=0.9,
     stub=0.3,
 )
-
-
-def side(text: float, func: float | None, status: CandidateStatus = "ok") -> Side:
-    score = TextScore(value=text, signature="s")
-    return Side(
-        model=ModelIdentity(spec="replay:a", kind="replay", revision="r"),
-        completion=Completion(text="", token_ids=None, stop="stop"),
-        candidate=Candidate(status=status, body="", code="" if status == "ok" else None),
-        similarity=Similarity(bleu=score, edit=score, lcs=score, exact=False),
-        func=func,
-        matches=None if func is None else round(func * 10),
-        outcomes={},
-    )
 
 
 def record(target: Side, reference: Side, harness: Harness | Inconclusive) -> AuditRecord:
