@@ -74,6 +74,27 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[SESSION] = AuditSession(config, whole_command_line=bool(model) and not named)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
+    config.pluginmanager.register(_RefusedFiles(), "funcmem-refused-files")
+
+
+class _RefusedFiles:
+    """Lets an audit file's usage error out of the session's collection.
+
+    Where a node id within the file was named, pytest reads the file while it collects the session, and would
+    take the error for a broken test module.
+    """
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Raise what was refused meanwhile."""
+        report = yield
+        if isinstance(collector, pytest.Session):
+            refused = collector.config.stash[SESSION].refused
+            if refused is not None:
+                raise pytest.UsageError(str(refused)) from refused
+        return report
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -91,6 +112,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> pytest.CollectRep
             return None
         nodes = session.collect_command_line(collector)
     except UsageError as error:
+        session.refused = error
         raise pytest.UsageError(str(error)) from error
     return pytest.CollectReport(nodeid=collector.nodeid, outcome="passed", longrepr=None, result=nodes)
 

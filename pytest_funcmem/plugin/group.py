@@ -27,6 +27,7 @@ from pytest_funcmem.plugin.item import SourceNode
 from pytest_funcmem.plugin.progress import Progress
 from pytest_funcmem.plugin.ratings import Ratings
 from pytest_funcmem.plugin.run import AuditRun
+from pytest_funcmem.plugin.unmatched import unmatched
 from pytest_funcmem.reporting.agent_lines import agent_lines
 from pytest_funcmem.store.directory_store import DirectoryStore
 
@@ -131,6 +132,36 @@ class AuditGroup:
         )
 
     # -------------------------------------------------------------------------------------- collecting
+
+    def refuse_unmatched(self, wanted: Mapping[str, str]) -> None:
+        """Refuse names of functions that are not audited, with the reason; pytest would only find no match.
+
+        Args:
+            wanted: The arguments that name them, by ``PATH::QUALNAME`` or, with several models,
+                ``PATH::QUALNAME[MODEL]``.
+
+        Raises:
+            UsageError: A function is not audited, or a replay file does not complete it.
+        """
+        keys = {function.key for function in self.corpus.functions}
+        for name, argument in wanted.items():
+            run = next((run for run in self.runs if name.endswith(run.suffix)), None)
+            if run is None:
+                raise UsageError(
+                    f"The node id {argument!r} names none of the models.",
+                    where="command line",
+                    expected="one that ends in " + " or ".join(run.suffix for run in self.runs),
+                    remedy="Add the model's name in brackets.",
+                )
+            key = name.removesuffix(run.suffix)
+            if key not in keys:
+                raise unmatched(key, argument, self.settings, self.corpus)
+            if run.named is not None and key not in run.named:
+                raise UsageError(
+                    f"The function {argument!r} is in the sources, and a replay file does not complete it.",
+                    where=f"{run.settings.target}, {run.settings.reference}",
+                    remedy="Complete its prompt too ('funcmem prompts' writes it), or leave the name out.",
+                )
 
     def nodes(self, parent: pytest.Collector) -> list[SourceNode]:
         """One collector a source file or row, in order, for each model."""

@@ -82,7 +82,7 @@ class SourceNode(pytest.Collector):
         return [
             FunctionItem.from_parent(
                 self,
-                name=function.key.partition("::")[2] + (f"[{self.run.label}]" if self.run.label else ""),
+                name=function.key.partition("::")[2] + self.run.suffix,
                 original=function,
                 run=self.run,
             )

@@ -133,6 +133,11 @@ class AuditRun:
         return sorted(keys, key=lambda key: text_digest(f"{self.settings.seed}:{key}"))
 
     @property
+    def suffix(self) -> str:
+        """What node ids end in."""
+        return f"[{self.label}]" if self.label is not None else ""
+
+    @property
     def name(self) -> str:
         """What every process of the session calls this run."""
         return f"{self.audit_file}:{self.label}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.pathlib import absolutepath
 
 from pytest_funcmem.core.errors import FuncmemError, UsageError
 from pytest_funcmem.core.options import settings_from
@@ -54,7 +55,9 @@ class AuditFile(pytest.File):
         Raises:
             UsageError: The file or what it names cannot be used.
         """
-        self.group = self.audits.add(self.audits.group_of(self.path))
+        group = self.audits.group_of(self.path)
+        group.refuse_unmatched(self.audits.wanted_of(self.path))
+        self.group = self.audits.add(group)
 
     def collect(self) -> Iterable[pytest.Collector]:
         """The source files of the audit."""
@@ -73,6 +76,7 @@ class AuditSession:
         self.config = config
         self.whole_command_line = whole_command_line
         self.groups: list[AuditGroup] = []
+        self.refused: UsageError | None = None  # why an audit file is not read
         self.problems: list[str] = []
         self.written: list[str] = []
         self.is_worker = hasattr(config, "workerinput")
@@ -84,6 +88,9 @@ class AuditSession:
         self._before: Any = None
         self._arguments = self._given_arguments()
         if not whole_command_line:
+            if self.is_controller:
+                # The workers' own errors would not get through to whoever looks at the controller.
+                self._read_named()
             return
         ini, line = command_line_settings(config)
         settings = settings_from([("ini file", ini), ("command line", line)])
@@ -93,6 +100,14 @@ class AuditSession:
             line["source"] = tuple(paths) or (".",)
             settings = settings_from([("ini file", ini), ("command line", line)])
         self.add(AuditGroup(config, settings))
+
+    def _read_named(self) -> None:
+        for argument in self._arguments:
+            path = absolutepath(self.config.invocation_params.dir / argument.partition("::")[0])
+            if path.name.endswith(AUDIT_SUFFIX) and path not in [group.audit_file for group in self.groups]:
+                group = self.group_of(path)
+                group.refuse_unmatched(self.wanted_of(path))
+                self.add(group)
 
     @property
     def runs(self) -> list[AuditRun]:
@@ -140,6 +155,18 @@ class AuditSession:
                 self._wanted.append(argument if has_source else f"{Path(path).name}{argument[len(path) :]}")
         return paths
 
+    def wanted_of(self, audit_file: Path) -> dict[str, str]:
+        """Functions of an audit file that the command line names: what stands after the file, with all of it.
+
+        A source file that is named there is pytest's own to find.
+        """
+        found = {}
+        for argument in self._arguments:
+            path, _, name = argument.partition("::")
+            if "::" in name and (self.config.invocation_params.dir / path).resolve() == audit_file.resolve():
+                found[name] = argument
+        return found
+
     def add(self, group: AuditGroup) -> AuditGroup:
         """Take in an audit.
 
@@ -173,15 +200,8 @@ class AuditSession:
     def collect_command_line(self, parent: pytest.Session) -> list[pytest.Item | pytest.Collector]:
         """The collectors of the command line's audit."""
         nodes = [node for group in self.groups for node in group.nodes(parent)]
-        if self._wanted:
-            names = [item.nodeid for node in nodes for item in node.collect()]
-            for wanted in self._wanted:
-                if wanted not in names:
-                    raise UsageError(
-                        f"No audited function has the node id {wanted!r}.",
-                        where="command line",
-                        remedy="List the node ids with --collect-only -q.",
-                    )
+        for group in self.groups if self._wanted else ():
+            group.refuse_unmatched({wanted: wanted for wanted in self._wanted})
         return list(nodes)
 
     def deselect_unnamed(self, items: list[pytest.Item]) -> None:
@@ -241,16 +261,19 @@ class AuditSession:
             return  # every worker collects the same
         if not self.whole_command_line:
             files = dict.fromkeys(name.partition("::")[0] for name in nodeids)
+            known = [group.audit_file.resolve() for group in self.groups if group.audit_file is not None]
             for name in files:
-                if name.endswith(AUDIT_SUFFIX):
-                    self.add(self.group_of(self.config.rootpath / name))
+                path = self.config.rootpath / name
+                if name.endswith(AUDIT_SUFFIX) and path.resolve() not in known:
+                    self.add(self.group_of(path))
         for group in self.groups:
             start = ""
             if group.audit_file is not None:
                 start = group.audit_file.relative_to(self.config.rootpath).as_posix() + "::"
             for run in group.runs:
-                end = f"[{run.label}]" if run.label is not None else ""
-                own = {f"{start}{function.key}{end}": function.key for function in group.corpus.functions}
+                own = {
+                    f"{start}{function.key}{run.suffix}": function.key for function in group.corpus.functions
+                }
                 run.select([(own[nodeid], nodeid) for nodeid in nodeids if nodeid in own])
                 self._places.update({nodeid: (run, own[nodeid]) for nodeid in nodeids if nodeid in own})
         self._start_next()

@@ -237,7 +237,6 @@ def test_model_that_an_unset_variable_left_empty(scene) -> None:
     ("arguments", "message"),
     [
         (["-n2", "--dist=each"], "*each function once*"),
-        (["-n2", "--funcmem-time-budget=60"], "*one order*pytest-xdist*"),
         (["--dist=load", "--tx=ssh=elsewhere"], "*on other machines*"),
     ],
 )
@@ -245,6 +244,53 @@ def test_distribution_that_would_not_be_one_audit_is_refused(
     scene, arguments: list[str], message: str
 ) -> None:
     usage_error(scene.run(*arguments), message, "*remedy:*")
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "messages"),
+    [
+        ("Depot.__init__", [], ["*its body has 2 lines*", "*least 9 lines*", "*Add --funcmem-min-lines=2 *"]),
+        ("delay_class", ["--funcmem-max-lines=10"], ["*has 11 lines*", "*most 10*", "*max-lines=11 *"]),
+        (
+            "parcel_fe",
+            [],
+            ["*No audited function*parcel_fe'*", "*such as tariffs.py::parcel_fee", "*remedy:*"],
+        ),
+        ("delay_class", ["--funcmem-filter=labels:labels.jsonl"], ["*rated it too low*", "*at least*"]),
+        ("unnamed", [], ["*a replay file does not complete it*", "*remedy:*"]),
+    ],
+)
+def test_a_node_id_that_is_not_audited_says_why(
+    scene, make_replay, name: str, more: list[str], messages: list[str]
+) -> None:
+    """Named after the source, and within an audit file, where pytest alone would say that nothing matches."""
+    if name == "unnamed":
+        source = scene.source / "tariffs.py"
+        text = source.read_text(encoding="utf-8")
+        body = text[text.index("def delay_class") :].split("\n\n\n")[0]
+        source.write_text(f"{text}\n\n{body.replace('delay_class', name)}\n", encoding="utf-8")
+    labels = {"function": "tariffs.py::delay_class", "severity": 1}
+    (scene.pytester.path / "labels.jsonl").write_text(json.dumps(labels) + "\n", encoding="utf-8")
+    usage_error(scene.run(*more, f"tariffs.py::{name}"), *messages)
+    audit = (
+        'model = "replay:target.jsonl"\nreference = "replay:reference.jsonl"\nsource = ["parcels"]\n'
+        'sandbox = "namespace"\nmin_lines = 9\n'
+    )
+    (scene.pytester.path / "own.funcmem.toml").write_text(audit, encoding="utf-8")
+    command = [f"own.funcmem.toml::tariffs.py::{name}", *more]
+    usage_error(scene.pytester.runpytest_subprocess(*command), *messages)
+
+
+def test_a_node_id_without_its_model(scene) -> None:
+    models = [f"--funcmem-model=replay:{path}" for path in (scene.target, scene.reference)]
+    usage_error(scene.run(*models, "tariffs.py::delay_class"), "*none of the models*", "*[[]reference[]]*")
+
+
+def test_workers_of_a_bad_audit_file_do_not_hide_why(scene) -> None:
+    (scene.pytester.path / "bad.funcmem.toml").write_text("min_linesx = 9\n", encoding="utf-8")
+    usage_error(
+        scene.pytester.runpytest_subprocess("bad.funcmem.toml", "-n2"), "*'min_linesx' is no setting*"
+    )
 
 
 def test_hub_id_out_of_reach(scene, monkeypatch: pytest.MonkeyPatch) -> None:
