@@ -12,6 +12,7 @@ from pytest_funcmem.audit.events import Counters
 from pytest_funcmem.audit.generation import Generated
 from pytest_funcmem.audit.keys import execution_key, harness_key
 from pytest_funcmem.audit.reuse import reuse
+from pytest_funcmem.audit.widening import widened_harness
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Builder, LanguageFrontend, Sandbox, Store
@@ -188,23 +189,53 @@ def judge(
 ) -> AuditRecord:
     """Run both candidates on the harness, compare, and decide.
 
+    Where a candidate fails only for want of scaffolding, both are run on a harness that was widened by it.
+
     Raises:
         SandboxError: The sandbox failed.
         StoreError: Output states could not be stored.
     """
     began = time.monotonic()
+    candidates = [
+        frontend.candidate(function, generated.completion.text) for _, generated in (target, reference)
+    ]
+
+    def run(harness: Harness, harness_sha256: str | None) -> list[tuple[OutputState, ...] | None]:
+        sha256 = harness_sha256 or ""
+        return [
+            None
+            if candidate.code is None
+            else _run(function, candidate.code, harness, sha256, sandbox, world, store, counters)
+            for candidate in candidates
+        ]
+
     harness = built.harness if isinstance(built.harness, Harness) else None
+    runs = [None, None] if harness is None else run(harness, built.sha256)
+    if harness is not None and not settings.no_widening:
+        wider = widened_harness(
+            function,
+            harness,
+            built.sha256 or "",
+            [
+                (candidate.code, outputs)
+                for candidate, outputs in zip(candidates, runs, strict=True)
+                if candidate.code is not None and outputs is not None
+            ],
+            sandbox,
+            world=world,
+            store=store,
+            settings=settings,
+        )
+        if wider is not None:
+            # One scaffold for all: the candidate that lacked nothing is run again with it, too.
+            harness, seconds = wider
+            built = replace(built, harness=harness, sha256=_sha256(harness), seconds=built.seconds + seconds)
+            began += seconds
+            runs = run(harness, built.sha256)
     sides: list[Side] = []
-    runs: list[tuple[OutputState, ...] | None] = []
-    for identity, generated in (target, reference):
-        candidate = frontend.candidate(function, generated.completion.text)
-        outputs = None
-        if harness is not None and candidate.code is not None:
-            outputs = _run(
-                function, candidate.code, harness, built.sha256 or "", sandbox, world, store, counters
-            )
-            if outputs and all(output.outcome == "unloadable" for output in outputs):
-                candidate = _uncompiled(candidate, outputs[0].detail)
+    for (identity, generated), candidate, outputs in zip((target, reference), candidates, runs, strict=True):
+        if outputs and all(output.outcome == "unloadable" for output in outputs):
+            candidate = _uncompiled(candidate, outputs[0].detail)
         matches = _matches(harness, outputs, settings)
         sides.append(
             Side(
@@ -220,7 +251,6 @@ def judge(
                 outcomes=dict(sorted(Counter(output.outcome for output in outputs or ()).items())),
             )
         )
-        runs.append(outputs)
     verdict = decide(
         target=sides[0],
         reference=sides[1],

@@ -371,6 +371,13 @@ OPTIONS: tuple[Option, ...] = (
         help="Agents at one time.",
     ),
     Option(
+        name="no-widening",
+        kind="flag",
+        default=False,
+        help="Judge by harnesses as they were built, even where a candidate fails only because it uses a "
+        "module of the standard library, or a way to read a file, that the original does not use.",
+    ),
+    Option(
         name="workers",
         kind="int",
         default=0,
@@ -489,6 +496,7 @@ class Settings:
     agent_limit: str | None = None
     agent_run_limit: str | None = None
     agents: int = 4
+    no_widening: bool = False
     workers: int = 0
     metrics: tuple[str, ...] = ()
     filter: str | None = None

@@ -23,6 +23,7 @@ from pytest_funcmem.core.records import (
     Side,
     TextScore,
 )
+from pytest_funcmem.harness.widening.labels import widenings
 from pytest_funcmem.reporting.alignment import Row, beside
 from pytest_funcmem.reporting.plain_text import cells, fold, fold_spans, shorten, visible
 from pytest_funcmem.reporting.states import OUTCOMES, differing, show_state
@@ -276,6 +277,9 @@ class _Page:
                 "built by",
                 visible(f"{harness.builder}, sha256 {(record.harness_sha256 or 'unknown')[:16]}"),
             )
+            if widenings(harness):
+                why = "; a candidate failed only for want of it, and all three are run with it"
+                self._labelled("widened by", visible("; ".join(widenings(harness))) + why)
 
     def rerun(self, command: str) -> None:
         self._section("run this item again")

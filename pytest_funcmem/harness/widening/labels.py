@@ -1,0 +1,23 @@
+"""How a harness says what it was widened by: behind its builder's name, for people and programs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_funcmem.core.records import Harness
+
+__all__ = ["widened_label", "widenings"]
+
+_MARK = ", widened: "
+_BETWEEN = "; "
+
+
+def widenings(harness: Harness) -> tuple[str, ...]:
+    """What a harness was widened by."""
+    _, mark, said = harness.builder.partition(_MARK)
+    return tuple(said.split(_BETWEEN)) if mark else ()
+
+
+def widened_label(harness: Harness, lacks: Sequence[str]) -> str:
+    """The label of a harness once it is widened by more: ``local/4, widened: import math; import re``."""
+    return harness.builder.partition(_MARK)[0] + _MARK + _BETWEEN.join((*widenings(harness), *lacks))
