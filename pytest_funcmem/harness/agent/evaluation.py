@@ -152,12 +152,18 @@ class DraftEvaluator:
         result: Harness | Inconclusive
         if draft.search:
             result = found_harness(
-                function, prepared, toolkit, sandbox, settings, label=AGENT_LABEL, seed=seed, given=states
+                function,
+                prepared,
+                toolkit,
+                sandbox,
+                settings,
+                label=AGENT_LABEL,
+                seed=seed,
+                given=states,
+                known=known,
             )
-            if isinstance(result, Harness):
-                states = result.states
-        if not draft.search or isinstance(result, Harness):
-            # What was found has to hold in a run of its own, like anything else that is given.
+            states = result.states or states
+        else:
             result = prove(
                 function,
                 prepared.scaffold,

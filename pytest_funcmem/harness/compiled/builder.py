@@ -101,6 +101,7 @@ def found_harness(
     label: str,
     seed: int,
     given: Sequence[InputState] = (),
+    known: Kills | None = None,
 ) -> Harness | Inconclusive:
     """Search for input states in a scaffold that is there already, choose among them, and prove them.
 
@@ -113,14 +114,18 @@ def found_harness(
         label: Name and version of the builder.
         seed: Of the search.
         given: Input states to begin with.
+        known: What is learnt of mutants and stubs is added to it.
 
     Raises:
         OutOfTimeError: The budget is used up.
         SandboxError: The sandbox failed; nothing is known about the function.
     """
-    return _Building(
+    building = _Building(
         function, prepared, toolkit, sandbox, settings, label, seed, sandbox.check, tuple(given)
-    ).run()
+    )
+    if known is not None:
+        building.known = known
+    return building.run()
 
 
 class _Building:
