@@ -68,8 +68,8 @@ class GoToolkit:
     programs: Mapping[str, Path] = MappingProxyType({_PROGRAM: Path(__file__).parents[2] / "runner" / "go"})
 
     def __init__(self) -> None:
-        # A search runs one program many times over; what was built for it last is sent in again.
-        self._built: _Built | None = None
+        # A search runs one program many times over, with probes and without; what was built is sent in again.
+        self._built: dict[bool, _Built] = {}
 
     def prepare(
         self, function: SourceFunction, sandbox: Sandbox, *, check_time: Callable[[], None]
@@ -117,9 +117,13 @@ class GoToolkit:
     ) -> tuple[Execution, ...]:
         """Compile programs around one scaffold and run them; see ``Toolkit.execute``."""
         count = sum(len(some) for some in states)
-        keep = coverage and len(programs) == 1
         key = (programs[0].files, programs[0].code)
-        built = self._built if keep and self._built is not None and self._built.key == key else None
+        # What runs with probes is the original, of which more runs will follow.
+        searched = coverage or (True in self._built and self._built[True].key == key)
+        keep = searched and len(programs) == 1
+        built = self._built.get(coverage) if keep else None
+        if built is not None and built.key != key:
+            built = None
         request = {
             "request": "run",
             "files": [list(file) for file in programs[0].files],
@@ -140,7 +144,9 @@ class GoToolkit:
         files = {} if built is None else {"program": built.binary}
         result = sandbox.run(_task(request, limits, files))
         if keep and built is None:
-            self._built = _built(key, result)
+            made = _built(key, result)
+            if made is not None:
+                self._built[coverage] = made
         return tuple(read_execution(result, len(some), program=place) for place, some in enumerate(states))
 
     def renamed(self, function: SourceFunction) -> str | None:

@@ -282,14 +282,32 @@ func isOpaque(kind reflect.Type) bool {
 		"html/template", "internal/reflectlite", "runtime", "crypto/tls", "math/rand", "math/rand/v2", "log",
 		"math/big", "bufio", "strings", "bytes", "log/slog", "internal/abi":
 		return path != "net/http" || (kind.Name() != "Header" && kind.Name() != "Cookie")
+	default:
+		return strings.HasPrefix(path, "compress/") || strings.HasPrefix(path, "crypto/") || strings.HasPrefix(path, "hash/")
 	}
-	return false
+}
+
+// saidBy gives the text of opaque values that have one and can be asked for it.
+func saidBy(v reflect.Value) (string, bool) {
+	switch v.Type().String() {
+	case "strings.Builder", "bytes.Buffer", "regexp.Regexp", "time.Location", "big.Int", "big.Float", "big.Rat":
+		if v.CanAddr() {
+			if said, ok := v.Addr().Interface().(fmt.Stringer); ok {
+				return said.String(), true
+			}
+		}
+	}
+	return "", false
 }
 
 func (e *encoder) opaque(v reflect.Value) {
 	name := v.Type().String()
 	text := func(said string) {
 		e.write(`["value",` + quote(name) + `,` + quote(strings.ToValidUTF8(said, "?")) + `]`)
+	}
+	if said, ok := saidBy(v); ok {
+		text(said)
+		return
 	}
 	switch name {
 	case "time.Time":
@@ -300,11 +318,6 @@ func (e *encoder) opaque(v reflect.Value) {
 	case "time.Duration", "time.Month", "time.Weekday", "os.FileMode":
 		e.integer(v.Int() < 0, uint64(max(v.Int(), -v.Int())))
 		return
-	case "strings.Builder", "bytes.Buffer", "regexp.Regexp", "time.Location", "big.Int", "big.Float", "big.Rat":
-		if said, ok := v.Addr().Interface().(fmt.Stringer); ok && v.CanAddr() {
-			text(said.String())
-			return
-		}
 	case "reflect.rtype":
 		if said, ok := v.Addr().Interface().(fmt.Stringer); ok && v.CanAddr() {
 			e.write(`["type",` + quote(said.String()) + `]`)

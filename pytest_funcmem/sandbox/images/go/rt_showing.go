@@ -17,13 +17,45 @@ func show(v reflect.Value) string {
 	showInto(&out, v, 0)
 	text := out.String()
 	if len(text) > mostShown {
-		text = strings.ToValidUTF8(text[:mostShown], "") + " …"
+		// What is not shown must not make two values look the same.
+		rest := strconv.FormatUint(hashText(encode(v, true)), 36)
+		text = strings.ToValidUTF8(text[:mostShown], "") + " … #" + rest
 	}
 	return text
 }
 
 func typeName(kind reflect.Type) string {
 	return strings.ReplaceAll(strings.ReplaceAll(kind.String(), "main.", ""), "interface {}", "any")
+}
+
+// told are the fields of opaque types that tell what one holds.
+var told = map[string][]string{
+	"strings.Reader": {"s"}, "bytes.Reader": {"s"}, "bufio.Reader": {"rd"}, "bufio.Scanner": {"r"},
+	"http.Request": {"Method", "URL", "Header", "Body"},
+}
+
+func showOpaque(out *strings.Builder, v reflect.Value, depth int) {
+	name := typeName(v.Type())
+	if said, ok := saidBy(v); ok {
+		out.WriteString(name + "(" + strconv.Quote(strings.ToValidUTF8(said, "?")) + ")")
+		return
+	}
+	fields := told[name]
+	if !v.CanAddr() || len(fields) == 0 {
+		out.WriteString(name + "{…}")
+		return
+	}
+	out.WriteString(name + "{")
+	for i, field := range fields {
+		if i > 0 {
+			out.WriteString(", ")
+		}
+		if inner := v.FieldByName(field); inner.IsValid() {
+			out.WriteString(field + ": ")
+			showInto(out, inner, depth+1)
+		}
+	}
+	out.WriteString("}")
 }
 
 func showInto(out *strings.Builder, v reflect.Value, depth int) {
@@ -68,7 +100,8 @@ func showInto(out *strings.Builder, v reflect.Value, depth int) {
 			return
 		}
 		if isOpaque(kind.Elem()) {
-			out.WriteString("&" + typeName(kind.Elem()) + "{…}")
+			out.WriteString("&")
+			showOpaque(out, v.Elem(), depth)
 			return
 		}
 		out.WriteString("&")
@@ -119,7 +152,7 @@ func showInto(out *strings.Builder, v reflect.Value, depth int) {
 			return
 		}
 		if isOpaque(kind) {
-			out.WriteString(typeName(kind) + "{…}")
+			showOpaque(out, v, depth)
 			return
 		}
 		out.WriteString(typeName(kind) + "{")

@@ -58,7 +58,7 @@ func (m *Maker) Fill(v reflect.Value) {
 		v.Set(reflect.ValueOf(m.time()))
 		return
 	case durationType:
-		v.SetInt(int64(durations[m.Below(len(durations))]))
+		v.SetInt(int64(m.duration()))
 		return
 	case locationType:
 		v.Set(reflect.ValueOf(time.UTC))
@@ -106,6 +106,9 @@ func (m *Maker) Fill(v reflect.Value) {
 	case reflect.Interface:
 		m.dynamic(v)
 	case reflect.Func:
+		if m.depth > 2 && m.Below(8) == 7 {
+			return // a field that nobody set
+		}
 		v.Set(m.function(kind, ""))
 	case reflect.Chan:
 		m.channel(v)
@@ -125,6 +128,14 @@ func (m *Maker) rune() rune {
 
 var durations = []time.Duration{
 	time.Second, 0, time.Minute, time.Hour, time.Millisecond, 24 * time.Hour, -time.Second, 10 * time.Second, 1,
+}
+
+func (m *Maker) duration() time.Duration {
+	choice := int(m.Choice())
+	if choice < plainChoices || choice%4 == 0 {
+		return durations[choice%len(durations)]
+	}
+	return durations[choice/4%len(durations)] * time.Duration(m.Int())
 }
 
 func (m *Maker) time() time.Time {
