@@ -65,7 +65,7 @@ class Judge:
         self._together = _TOGETHER_IN_BATCHES if settings.batch else _TOGETHER
         self._signature = (
             f"judge|prompt:{prompt} {self._prompt.version}|model:{self._asker.identity}"
-            f"|temperature:0|first:{ANSWER_TOKENS} tokens|version:1"
+            f"|temperature:0 where taken|first:{ANSWER_TOKENS} tokens|version:1"
         )
 
     @property

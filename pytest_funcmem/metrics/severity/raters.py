@@ -111,7 +111,7 @@ class JudgeRater:
         self.spec = spec
         self._asker = Asker(spec, where=where, store=store, settings=settings, engine=engine)
         self._signature = (
-            f"{self._asker.identity}|severity|prompt:{PROMPT_VERSION}|temperature:0"
+            f"{self._asker.identity}|severity|prompt:{PROMPT_VERSION}|temperature:0 where taken"
             f"|first:{ANSWER_TOKENS} tokens|version:1"
         )
 

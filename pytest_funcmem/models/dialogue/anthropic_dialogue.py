@@ -237,7 +237,7 @@ class AnthropicDialogue:
         if stop == "tools" and not calls:
             raise failed("malformed", "The model waits for tools and calls none.", meter, self.identity)
         if stop == "refused":  # what it had begun is not gone on with
-            message = ModelMessage(text=text)
+            message = ModelMessage(text=text or answer.explanation)
         else:
             message = ModelMessage(text=text, calls=calls, raw={_RAW: blocks})
         return Turn(
@@ -285,10 +285,15 @@ def _model_blocks(message: ModelMessage) -> list[dict[str, Any]]:
 
 
 def _sent_back(blocks: list[Any]) -> list[dict[str, Any]]:
-    """Blocks as they came, but for texts of nothing, which the API writes and does not take back."""
-    return [
-        dict(block)
-        for block in blocks
-        if isinstance(block, dict)
-        and not (block.get("type") == "text" and not str(block.get("text")).strip())
-    ]
+    """Blocks as they came, but for those that the API writes and does not take back."""
+    return [dict(block) for block in blocks if isinstance(block, dict) and _is_taken_back(block)]
+
+
+def _is_taken_back(block: dict[str, Any]) -> bool:
+    match block.get("type"):
+        case "text":
+            return bool(str(block.get("text") or "").strip())
+        case "thinking":  # one that was cut off has no signature yet
+            return bool(block.get("signature"))
+        case _:
+            return True

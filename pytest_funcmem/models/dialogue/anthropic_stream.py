@@ -54,6 +54,7 @@ class AnswerReader:
         self._begun = False
         self.stop_reason: str | None = None
         self.model = ""
+        self.explanation = ""
 
     @property
     def usage_told(self) -> bool:
@@ -87,8 +88,10 @@ class AnswerReader:
         elif kind == "content_block_delta":
             self._delta(body, event)
         elif kind == "message_delta":
-            reason = _object(body.get("delta")).get("stop_reason")
+            delta = _object(body.get("delta"))
+            reason, details = delta.get("stop_reason"), _object(delta.get("stop_details"))
             self.stop_reason = reason if isinstance(reason, str) else self.stop_reason
+            self.explanation = sendable(str(details.get("explanation") or self.explanation))
             self._count(_object(body.get("usage")))
         # ping, content_block_stop and message_stop tell nothing; kinds to come are to be passed over.
 

@@ -224,6 +224,30 @@ def test_thoughts_without_text_between_calls(play: Play) -> None:
     ]
 
 
+def test_a_thought_that_was_cut_off_is_not_given_back(play: Play) -> None:
+    cut = (
+        START,
+        *block(0, {"type": "thinking", "thinking": "", "signature": ""}, {
+            "type": "thinking_delta", "thinking": "Let me thi",
+        }),
+        {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 5}},
+    )  # fmt: skip
+    model, server = play(in_turn(stream(*cut), Say("Done.")))
+    first = ask(model)
+    assert (first.stop, first.message.text, first.message.calls) == ("length", "", ())
+    assert ask(model, GO, first.message, UserMessage(text="Go on.")).message.text == "Done."
+    assert [message["role"] for message in server.bodies[1]["messages"]] == ["user", "user"]
+    assert server.broken == []
+
+
+def test_why_a_model_declines_is_told(play: Play) -> None:
+    details = {"type": "refusal", "category": "cyber", "explanation": "It looks like an attack."}
+    delta = {"stop_reason": "refusal", "stop_details": details}
+    model, _ = play(in_turn(stream(START, {"type": "message_delta", "delta": delta, "usage": {}})))
+    turn = ask(model)
+    assert (turn.stop, turn.message.text) == ("refused", "It looks like an attack.")
+
+
 def test_blocks_that_are_not_known_are_carried_along(play: Play) -> None:
     odd = {"type": "server_note", "data": {"deep": [1, "two"]}}
     cited = {"type": "char_location", "cited_text": "x", "document_index": 0}
