@@ -66,8 +66,13 @@ def index_row(record: AuditRecord, nodeid: str, standing: str = "", model: str =
     ]
 
 
-def details(record: AuditRecord) -> dict[str, Json]:
-    """Everything that a function's page shows besides its row of the list."""
+def details(record: AuditRecord, near: Sequence[tuple[int, float]] | None = None) -> dict[str, Json]:
+    """Everything that a function's page shows besides its row of the list.
+
+    Args:
+        record: A finished record.
+        near: Its near duplicates, as rows of the list with their similarity; None where they are not known.
+    """
     function = record.function
     found: dict[str, Json] = {
         "line": function.line,
@@ -93,6 +98,7 @@ def details(record: AuditRecord) -> dict[str, Json]:
     found["states"] = [_state(comparison, budget) for comparison in record.comparisons[:_STATES]]
     found["more_states"] = max(0, len(record.comparisons) - _STATES)
     found["harness"] = _harness(record)
+    found["near"] = None if near is None else [[row, round(share, 3)] for row, share in near]
     return found
 
 

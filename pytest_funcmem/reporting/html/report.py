@@ -20,6 +20,7 @@ from pytest_funcmem.core.records import AuditRecord, Json
 from pytest_funcmem.reporting.html.details import details, index_row
 from pytest_funcmem.reporting.html.overview import overview
 from pytest_funcmem.reporting.models_apart import label_of, labels_of
+from pytest_funcmem.reporting.near_duplicates import near_duplicates
 from pytest_funcmem.reporting.plain_text import visible
 from pytest_funcmem.reporting.report_file import ReportFile
 from pytest_funcmem.reporting.run_facts import headline, standings
@@ -74,10 +75,11 @@ class HtmlReporter(ReportFile):
             "TIMES": escape(_times(manifest)),
             "INDEX": _packed(index),
         }
+        rows, near = range(len(records)), _near(records, [label_of(nodeid, labels) for nodeid in nodeids])
         head, _, tail = _asset("page.html").partition("@@CHUNKS@@")
         yield _filled(head, slots)
         for number in range(0, len(records), CHUNK):
-            packed = _packed([details(record) for record in records[number : number + CHUNK]])
+            packed = _packed([details(records[row], near.get(row)) for row in rows[number : number + CHUNK]])
             yield f'<script type="application/octet-stream" id="chunk-{number // CHUNK}">{packed}</script>\n'
         yield _filled(tail, slots)
 
@@ -89,6 +91,24 @@ def _filled(template: str, slots: dict[str, str]) -> str:
 
 def _asset(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _near(records: Sequence[AuditRecord], labels: Sequence[str]) -> dict[int, list[tuple[int, float]]]:
+    """Near duplicates by row, as rows of the same model; a masked function's code is not there to compare."""
+    rows = {(record.function.key, labels[row]): row for row, record in enumerate(records)}
+    known = [record for record in records if record.masked_sha256 is None]
+    functions = {record.function.key: record.function for record in known}
+    keys = list(functions)
+    twins = dict(zip(keys, near_duplicates(list(functions.values())), strict=True))
+    found = {}
+    for row, record in enumerate(records):
+        if record.function.key in twins:
+            places = [
+                (rows.get((keys[twin.place], labels[row])), twin.similarity)
+                for twin in twins[record.function.key]
+            ]
+            found[row] = [(place, share) for place, share in places if place is not None]
+    return found
 
 
 def _script() -> str:

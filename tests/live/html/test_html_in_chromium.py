@@ -51,6 +51,16 @@ def test_filters(opened: Any) -> None:
     assert opened.found() == "1 of 5000 functions"
 
 
+def test_near_duplicates(opened: Any) -> None:
+    page = opened.go("#/f/0")
+    page.wait_for_selector("#near-title")
+    link = page.locator("section[aria-labelledby=near-title] a").first
+    assert "the same tokens" in link.locator("xpath=..").inner_text()
+    link.click()
+    page.wait_for_function("location.hash !== '#/f/0'")
+    assert opened.complaints == []
+
+
 def test_several_models(chromium: Any, report_on_models: Path) -> None:
     page = chromium.new_page(viewport={"width": 360, "height": 800})
     page.goto(report_on_models.as_uri())

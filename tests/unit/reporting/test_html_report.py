@@ -21,6 +21,7 @@ from pytest_funcmem.core.registry import load
 from pytest_funcmem.reporting.html.chart import Bar, bar_chart
 from pytest_funcmem.reporting.html.details import details
 from pytest_funcmem.reporting.html.report import CHUNK, HtmlReporter
+from pytest_funcmem.reporting.masking import mask
 from pytest_funcmem.verdict.rates import rate
 
 MANIFEST: dict[str, Any] = {
@@ -181,7 +182,25 @@ def test_index_and_details_of_every_function(records: list[AuditRecord], tmp_pat
     assert index["rows"][0][6:] == [0.9, 0.3897, 0.1, 0.0017, "", ""]
     chunks = [unpacked(text, f"chunk-{number}") for number in range(3)]
     assert [len(chunk) for chunk in chunks] == [CHUNK] * 3
-    assert chunks[2][CHUNK - 3] == json.loads(json.dumps(details(records[0])))
+    assert chunks[2][CHUNK - 3] == json.loads(json.dumps(details(records[0], [])))
+
+
+def test_near_duplicates_are_rows_of_the_same_model(functional_record: AuditRecord, tmp_path: Path) -> None:
+    def named(qualname: str) -> AuditRecord:
+        function = dataclasses.replace(functional_record.function, qualname=qualname)
+        return dataclasses.replace(functional_record, function=function)
+
+    records = [named(name) for name in ("f", "g", "f", "g")]
+    path = tmp_path / "out.html"
+    settings = Settings(model=("hf:early", "hf:late"))
+    names = ["a.py::f[early]", "a.py::g[early]", "a.py::f[late]", "a.py::g[late]"]
+    HtmlReporter(settings).write(MANIFEST, records, names, path)
+    pages = unpacked(path.read_text(encoding="utf-8"), "chunk-0")
+    assert [page["near"] for page in pages] == [[[1, 1.0]], [[0, 1.0]], [[3, 1.0]], [[2, 1.0]]]
+    # What is masked has no code to compare, and the page does not claim that there is none.
+    HtmlReporter(settings).write(MANIFEST, [mask(record) for record in records], names, path)
+    pages = unpacked(path.read_text(encoding="utf-8"), "chunk-0")
+    assert [page["near"] for page in pages] == [None] * 4
 
 
 def test_hostile_text_stays_text(functional_record: AuditRecord, tmp_path: Path) -> None:

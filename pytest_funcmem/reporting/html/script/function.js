@@ -34,6 +34,23 @@ function harness(d) {
   );
 }
 
+function near(d) {
+  if (d.near === null) return null;
+  return el(
+    "section",
+    { "aria-labelledby": "near-title" },
+    el("h2", { id: "near-title" }, "Near duplicates"),
+    d.near.length
+      ? el("ul", { class: "plain" }, d.near.map(([number, share]) => {
+          const other = functions[number];
+          return el("li", {}, badge(other.verdict), " ",
+            el("a", { href: `#/f/${number}` }, el("code", {}, other.nodeid)),
+            share === 1 ? " the same tokens" : ` ${Math.floor(100 * share)} % of the tokens`);
+        }))
+      : el("p", {}, "None among the functions of this report."),
+  );
+}
+
 // The same function with the other models of the run.
 function elsewhere(f) {
   if (!f.model) return "";
@@ -68,7 +85,7 @@ async function openPage(number) {
     f.standing ? el("p", { class: "firmness" }, STANDINGS[f.standing]) : "",
     el("p", { class: "reason" }, f.reason),
     ...d.firmness.map((text) => el("p", { class: "firmness" }, text)),
-    ...[figures(d), code(d), states(d), calls(d), harness(d)].filter(Boolean),
+    ...[figures(d), code(d), states(d), calls(d), harness(d), near(d)].filter(Boolean),
     el("p", { class: "digest" }, "sha256 of the function ", el("code", {}, d.sha256)),
   );
   pageView.hidden = false;
