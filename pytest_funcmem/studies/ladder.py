@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_funcmem.audit.keys import harness_key
@@ -19,7 +19,7 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Builder, Sandbox, Store
 from pytest_funcmem.core.records import Harness, Inconclusive, Json, Rate, SourceFunction
 from pytest_funcmem.harness.ladder.alone import available_imports
-from pytest_funcmem.harness.ladder.asking import Asker, CapReachedError
+from pytest_funcmem.harness.ladder.asking import Asker, CapReachedError, Cost
 from pytest_funcmem.harness.ladder.levels import (
     GENERATED_LEVELS,
     Climb,
@@ -30,8 +30,8 @@ from pytest_funcmem.harness.ladder.levels import (
     result_of,
 )
 from pytest_funcmem.harness.validate import HarnessConditions
-from pytest_funcmem.models.dialogue.records import Usage
 from pytest_funcmem.store.codec import encode
+from pytest_funcmem.studies.ladder_agent import AgentLevel
 from pytest_funcmem.verdict.rates import rate
 
 __all__ = ["FunctionLadder", "LadderStudy", "LevelCount", "study_ladder"]
@@ -44,12 +44,12 @@ class FunctionLadder:
     Attributes:
         key: The function, as node ids name it.
         results: By level.
-        usage: Tokens by what a model was asked for; each was paid once.
+        costs: By what a model was asked for; each was paid once.
     """
 
     key: str
     results: Mapping[Level, LevelResult]
-    usage: Mapping[Step, Usage] = field(default_factory=dict)
+    costs: Mapping[Step, Cost] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +60,14 @@ class LevelCount:
         conclusive: Share of the functions on which the paper's three conditions hold.
         proved: Share of the functions whose harness passes the self-proofs too.
         reasons: Functions that are not proved, by reason, most frequent first.
-        usage: Tokens that the level rests on; None where no model is asked for it.
-        dollars: What they cost; None at a price that is not known, and where no model is asked.
+        cost: What the level rests on; None where no model is asked for it.
     """
 
     level: Level
     conclusive: Rate
     proved: Rate
     reasons: Mapping[str, int]
-    usage: Usage | None = None
-    dollars: float | None = None
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +83,7 @@ class LadderStudy:
         lacking: Common imports that the sandbox lacks.
         conditions: When a harness is valid.
         seed: Of the sample and of the builders.
-        usage: Tokens of all questions together, each counted once.
-        dollars: What they cost, whenever that was paid; None at a price that is not known.
+        cost: Of all questions and agents together, each counted once, whenever it was paid.
     """
 
     levels: tuple[LevelCount, ...]
@@ -97,8 +94,7 @@ class LadderStudy:
     lacking: tuple[str, ...]
     conditions: HarnessConditions
     seed: int
-    usage: Usage
-    dollars: float | None
+    cost: Cost
 
     def as_json(self) -> Json:
         """The study as JSON."""
@@ -119,15 +115,14 @@ class LadderStudy:
                 "tau_func": self.conditions.tau_func,
             },
             "intervals": "95 %, Clopper-Pearson",
-            "cost": {"tokens": _usage_json(self.usage), "dollars": self.dollars},
+            "cost": _cost_json(self.cost),
             "levels": [
                 {
                     "level": count.level,
                     "conclusive": _rate_json(count.conclusive),
                     "proved": _rate_json(count.proved),
                     "reasons": dict(count.reasons),
-                    "tokens": None if count.usage is None else _usage_json(count.usage),
-                    "dollars": count.dollars,
+                    "cost": None if count.cost is None else _cost_json(count.cost),
                 }
                 for count in self.levels
             ],
@@ -158,8 +153,10 @@ def study_ladder(
     store: Store,
     settings: Settings,
     asker: Asker | None,
+    model: str | None,
     builders: Mapping[Level, Builder],
     workers: int,
+    agent: Callable[[], AgentLevel] | None = None,
     progress: Callable[[str], None] = lambda _line: None,
 ) -> LadderStudy:
     """Take Python functions up the ladder.
@@ -172,8 +169,11 @@ def study_ladder(
         store: Keeps harnesses.
         settings: Conditions, budget and seed.
         asker: The model of the generated levels; None where none of them is wanted.
+        model: Which model, for the study; None where none is asked.
         builders: Of the built levels that are wanted.
         workers: Functions at one time.
+        agent: Makes the agent's level, once all others are done and what they cost is known; None where it
+            is not wanted.
         progress: Told of every function.
 
     Raises:
@@ -185,32 +185,23 @@ def study_ladder(
     generated = [level for level in GENERATED_LEVELS if level in levels]
     there, lacking = available_imports(sandbox) if generated else ((), ())
     run = _Run(sandbox, world, store, settings, conditions, asker, builders, there)
-    rows: list[FunctionLadder | None] = []
-    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="funcmem-ladder") as pool:
-        pending = [pool.submit(run.one, function, generated) for function in functions]
-        try:
-            for number, future in enumerate(pending, start=1):
-                row = future.result()
-                rows.append(row)
-                if row is not None:
-                    progress(f"{number}/{len(functions)} {row.key}: {_said(row)}")
-        except BaseException:
-            run.stop()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    rows = _in_threads(functions, lambda function: run.one(function, generated), run.stop, workers, progress)
+    if agent is not None:
+        hired = _Hired(agent(), functions, rows)
+        rows = _in_threads(functions, hired.one, hired.stop, workers, progress)
     done = tuple(row for row in rows if row is not None)
-    usage = sum((tokens for row in done for tokens in row.usage.values()), Usage())
+    cost = sum((cost for row in done for cost in row.costs.values()), Cost())
+    cost = sum((row.results["agent"].cost or Cost() for row in done if "agent" in row.results), cost)
     return LadderStudy(
-        levels=tuple(_counted(level, done, asker) for level in levels),
+        levels=tuple(_counted(level, done) for level in levels),
         functions=done,
-        left_out=len(rows) - len(done),
-        model=None if asker is None else asker.identity,
+        left_out=len(functions) - len(done),
+        model=model,
         sandbox=sandbox.name,
         lacking=lacking,
         conditions=conditions,
         seed=settings.seed,
-        usage=usage,
-        dollars=None if asker is None else asker.cost(usage),
+        cost=cost,
     )
 
 
@@ -248,7 +239,7 @@ class _Run:
         """One function on every level; None where the cost cap left no room for it."""
         if self._stopped.is_set():
             return None
-        climbed = Climb(results={}, usage={}, inputs=0)
+        climbed = Climb(results={}, costs={}, inputs=0)
         if generated and self._asker is not None:
             try:
                 climbed = climb(
@@ -260,7 +251,7 @@ class _Run:
         built = {
             level: result_of(self._built(function, builder)) for level, builder in self._builders.items()
         }
-        return FunctionLadder(key=function.key, results={**climbed.results, **built}, usage=climbed.usage)
+        return FunctionLadder(key=function.key, results={**climbed.results, **built}, costs=climbed.costs)
 
     def _built(self, function: SourceFunction, builder: Builder) -> Harness | Inconclusive:
         maker = f"{builder.name}/{builder.version}"
@@ -275,18 +266,68 @@ class _Run:
         return built
 
 
-def _counted(level: Level, rows: Sequence[FunctionLadder], asker: Asker | None) -> LevelCount:
+class _Hired:
+    """The agent's level of functions that were taken up all others."""
+
+    def __init__(
+        self, level: AgentLevel, functions: Sequence[SourceFunction], rows: Sequence[FunctionLadder | None]
+    ) -> None:
+        self._level = level
+        self._rows = {function.key: row for function, row in zip(functions, rows, strict=True)}
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """Begin nothing more, and give up what is under way."""
+        self._stopped.set()
+        self._level.stop()
+
+    def one(self, function: SourceFunction) -> FunctionLadder | None:
+        """One function with its agent's level; None where the cost cap left no room for it."""
+        row = self._rows[function.key]
+        if row is None or self._stopped.is_set():
+            return None
+        try:
+            result = self._level.measure(function)
+        except CapReachedError:
+            self._stopped.set()
+            return None
+        return replace(row, results={**row.results, "agent": result})
+
+
+def _in_threads(
+    functions: Sequence[SourceFunction],
+    one: Callable[[SourceFunction], FunctionLadder | None],
+    stop: Callable[[], None],
+    workers: int,
+    progress: Callable[[str], None],
+) -> list[FunctionLadder | None]:
+    """What becomes of each function, in order; ``stop`` is called where one of them breaks the run."""
+    rows: list[FunctionLadder | None] = []
+    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="funcmem-ladder") as pool:
+        pending = [pool.submit(one, function) for function in functions]
+        try:
+            for number, future in enumerate(pending, start=1):
+                row = future.result()
+                rows.append(row)
+                if row is not None:
+                    progress(f"{number}/{len(functions)} {row.key}: {_said(row)}")
+        except BaseException:
+            stop()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return rows
+
+
+def _counted(level: Level, rows: Sequence[FunctionLadder]) -> LevelCount:
     results = [row.results[level] for row in rows]
     reasons = Counter(result.reason for result in results if not result.proved)
-    asked = [result.usage for result in results if result.usage is not None]
-    usage = sum(asked, Usage()) if asked else None
+    asked = [result.cost for result in results if result.cost is not None]
     return LevelCount(
         level=level,
         conclusive=rate(sum(result.conclusive for result in results), len(results)),
         proved=rate(sum(result.proved for result in results), len(results)),
         reasons=dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
-        usage=usage,
-        dollars=None if asker is None or usage is None else asker.cost(usage),
+        cost=sum(asked, Cost()) if asked else None,
     )
 
 
@@ -298,13 +339,15 @@ def _said(row: FunctionLadder) -> str:
     return ", ".join(shown())
 
 
-def _usage_json(usage: Usage) -> Json:
-    return {
+def _cost_json(cost: Cost) -> Json:
+    usage = cost.usage
+    tokens = {
         "input": usage.input,
         "output": usage.output,
         "cache_read": usage.cache_read,
         "cache_write": usage.cache_write,
     }
+    return {"tokens": tokens, "dollars": None if cost.dollars is None else round(cost.dollars, 10)}
 
 
 def _rate_json(found: Rate) -> Json:

@@ -16,12 +16,12 @@ from pytest_funcmem.core.errors import SourceError, UsageError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Builder, Store
 from pytest_funcmem.core.records import SourceFunction
-from pytest_funcmem.core.registry import REGISTRY
 from pytest_funcmem.reporting.files import write_whole
 
 if TYPE_CHECKING:
     from pytest_funcmem.harness.ladder.asking import Asker
     from pytest_funcmem.harness.ladder.levels import Level
+    from pytest_funcmem.models.prices import Price
 
 __all__ = ["add_ladder_command", "run_ladder_command"]
 
@@ -59,6 +59,12 @@ def add_ladder_command(commands: Any) -> None:
         )
     parser.add_argument("--store", metavar="DIR", default=defaults.store, help="where answers are kept")
     parser.add_argument("--max-cost", metavar="USD", type=float, default=None, help="most this run may cost")
+    parser.add_argument(
+        "--agent-limit",
+        metavar="LIMITS",
+        default=None,
+        help="most that the agent of one function may use, as of --funcmem-agent-limit",
+    )
     parser.add_argument("--prices", metavar="FILE", default=None, help="table of prices, as JSON")
     parser.add_argument(
         "--sandbox", choices=("auto", "docker", "namespace"), default="auto", help="(%(default)s)"
@@ -90,9 +96,11 @@ def run_ladder_command(options: argparse.Namespace, open_store: Callable[[Path],
     """
     # What runs functions is heavy, and the parser of every command imports this module.
     from pytest_funcmem.audit.world import world_of
+    from pytest_funcmem.harness.agent.builder import AGENT_PROGRAMS, AgentBuilder
     from pytest_funcmem.harness.execution import PROGRAMS
     from pytest_funcmem.sandbox.choice import open_sandbox
     from pytest_funcmem.studies.ladder import study_ladder
+    from pytest_funcmem.studies.ladder_agent import AgentLevel
     from pytest_funcmem.studies.ladder_shown import draw_ladder, ladder_lines
 
     _check(options)
@@ -101,12 +109,15 @@ def run_ladder_command(options: argparse.Namespace, open_store: Callable[[Path],
     settings = replace(Settings(), seed=options.seed)
     store = open_store(Path(options.store))
     with ExitStack() as stack:
-        asker = _asker(options, store, stack) if set(levels) - {"local", "agent"} else None
+        generated = bool(set(levels) - {"local", "agent"})
+        asker = _asker(options, store, stack) if generated else None
         builders = _builders(levels, settings, stack)
+        if "agent" in levels:
+            _check_agent(options)  # before anything is paid for
         sandbox = stack.enter_context(
             open_sandbox(
                 options.sandbox,
-                programs=PROGRAMS,
+                programs={**PROGRAMS, **(AGENT_PROGRAMS if "agent" in levels else {})},
                 workers=options.workers,
                 image=options.image,
                 progress=_tell,
@@ -114,24 +125,50 @@ def run_ladder_command(options: argparse.Namespace, open_store: Callable[[Path],
         )
         for notice in sandbox.notices:
             _tell(notice)
+        world = world_of(sandbox)
+        agents: list[AgentBuilder] = []
+
+        def hire() -> AgentLevel:
+            left = None
+            if options.max_cost is not None:
+                spent = 0.0 if asker is None else asker.spent or 0.0
+                left = f"cost={max(0.0, options.max_cost - spent):.12f}"
+            own = replace(
+                settings,
+                agent=options.model,
+                agent_limit=options.agent_limit,
+                agent_run_limit=left,
+                prices=options.prices,
+            )
+            agents.append(AgentBuilder(own, store=store))
+            stack.callback(agents[0].close)
+            return AgentLevel(agents[0], sandbox=sandbox, world=world, store=store, settings=own)
+
         study = study_ladder(
             functions,
             levels,
             sandbox=sandbox,
-            world=world_of(sandbox),
+            world=world,
             store=store,
             settings=settings,
             asker=asker,
+            model=options.model if generated or "agent" in levels else None,
             builders=builders,
+            agent=hire if "agent" in levels else None,
             workers=options.workers or os.cpu_count() or 1,
             progress=_tell,
         )
+        for agent in agents:
+            agent.finish()
     for line in ladder_lines(study):
         sys.stdout.write(line + "\n")
     sys.stdout.flush()  # a reader that is gone is told of here, and not when the interpreter ends
     if asker is not None:
         spent = "at a price that is not known" if asker.spent is None else f"${asker.spent:.4f} spent"
         _tell(f"this run: {asker.asked} questions asked, {asker.reused} answered by the store, {spent}")
+    for agent in agents:
+        used = agent.allowance.used
+        _tell(f"this run: {used.turns} answers of agents, ${used.cost:.4f} spent")
     if options.json is not None:
         text = json.dumps(study.as_json(), ensure_ascii=True, allow_nan=False, indent=1) + "\n"
         write_whole(Path(options.json), [text], what="study")
@@ -170,13 +207,14 @@ def _check(options: argparse.Namespace) -> None:
 def _levels(options: argparse.Namespace) -> tuple[Level, ...]:
     from pytest_funcmem.harness.ladder.levels import BUILT_LEVELS, GENERATED_LEVELS, LEVELS
 
-    there = [level for level in LEVELS if level != "agent" or "agent" in REGISTRY["builder"]]
+    there = LEVELS
     needs_model = {*GENERATED_LEVELS, "agent"}
     if options.levels is None:
         if options.model is not None:
-            return tuple(there)
+            return there
         _tell(
-            "Without a --model there are no generated inputs: bare, imports, preamble and retry are skipped."
+            "Without a --model there are no generated inputs and no agent: bare, imports, preamble, retry and"
+            " agent are skipped."
         )
         return tuple(level for level in BUILT_LEVELS if level not in needs_model)
     asked = [part.strip() for part in options.levels.split(",")]
@@ -226,14 +264,37 @@ def _functions(options: argparse.Namespace) -> Sequence[SourceFunction]:
 def _asker(options: argparse.Namespace, store: Store, stack: ExitStack) -> Asker:
     from pytest_funcmem.harness.ladder.asking import Asker
     from pytest_funcmem.models.dialogue.opening import open_dialogue
-    from pytest_funcmem.models.prices import Purse, price_of, read_prices
+    from pytest_funcmem.models.prices import Purse
 
-    table = read_prices(Path(options.prices)) if options.prices is not None else {}
     model = open_dialogue(options.model)
     stack.callback(model.close)
-    kind, _, rest = options.model.partition(":")
-    price = price_of(rest.partition("#")[2] if kind == "openai" else rest, table) or model.price
-    return Asker(model, store=store, purse=Purse(options.max_cost), price=price)
+    return Asker(model, store=store, purse=Purse(options.max_cost), price=_price(options))
+
+
+def _price(options: argparse.Namespace) -> Price | None:
+    from pytest_funcmem.models.prices import listed_price, read_prices
+
+    return listed_price(
+        options.model, read_prices(Path(options.prices)) if options.prices is not None else {}
+    )
+
+
+def _check_agent(options: argparse.Namespace) -> None:
+    """Refuse what agents could not work under.
+
+    Raises:
+        UsageError: A limit cannot be read, or there is one of money and no price.
+    """
+    from pytest_funcmem.harness.agent.limits import FUNCTION_LIMITS, parse_limits
+
+    limits = parse_limits(options.agent_limit, where="--agent-limit", usual=FUNCTION_LIMITS)
+    if _price(options) is None and not options.max_cost is limits.cost is None:
+        raise UsageError(
+            f"What {options.model} costs is not known, so a cost cap cannot be kept.",
+            where="--max-cost, --agent-limit",
+            remedy='Give its price in dollars for a million tokens: --prices FILE with {"MODEL": [INPUT,'
+            " OUTPUT]}.",
+        )
 
 
 def _builders(levels: Sequence[Level], settings: Settings, stack: ExitStack) -> dict[Level, Builder]:

@@ -53,7 +53,8 @@ def ladder_lines(study: LadderStudy) -> Iterator[str]:
     yield from table(rows)
     yield "  intervals: Clopper-Pearson; tokens and dollars: all that a level rests on, some of it shared"
     if study.model is not None:
-        yield f"  each question counted once: tokens {_tokens(study.usage)}, {_dollars(study.dollars)}"
+        tokens, dollars = _tokens(study.cost.usage), _dollars(study.cost.dollars)
+        yield f"  each answer counted once: tokens {tokens}, {dollars}"
     yield ""
     yield "Why functions have no proved harness"
     rows = [["", "functions", "most often"]]
@@ -74,8 +75,8 @@ def _row(count: LevelCount) -> list[str]:
         _percent(found.value),
         f"{100 * found.low:.1f} to {100 * found.high:.1f} %",
         f"{proved.numerator}/{proved.denominator} {_percent(proved.value)}",
-        "none" if count.usage is None else _tokens(count.usage),
-        "none" if count.usage is None else _dollars(count.dollars),
+        "none" if count.cost is None else _tokens(count.cost.usage),
+        "none" if count.cost is None else _dollars(count.cost.dollars),
     ]
 
 
@@ -88,7 +89,7 @@ def _tokens(usage: Usage) -> str:
 
 
 def _dollars(dollars: float | None) -> str:
-    return "price not known" if dollars is None else f"${dollars:.4f}"
+    return "not known" if dollars is None else f"${dollars:.4f}"
 
 
 def draw_ladder(study: LadderStudy, path: Path) -> Path:

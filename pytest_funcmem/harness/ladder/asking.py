@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import get_args
 
 from pytest_funcmem.core.digests import digest
@@ -20,7 +20,7 @@ from pytest_funcmem.models.dialogue.failures import FailedTurnError
 from pytest_funcmem.models.dialogue.records import DialogueModel, Stop, Usage, UserMessage
 from pytest_funcmem.models.prices import Price, Purse
 
-__all__ = ["ANSWER_TOKENS", "Answer", "Asker", "CapReachedError", "RejectedQuestionError"]
+__all__ = ["ANSWER_TOKENS", "Answer", "Asker", "CapReachedError", "Cost", "RejectedQuestionError"]
 
 ANSWER_TOKENS = 8192
 """Most tokens of an answer; models that think before they answer count that too."""
@@ -28,6 +28,26 @@ ANSWER_TOKENS = 8192
 _KIND = "ladder"
 _OVERHEAD_TOKENS = 200
 _STOPS = get_args(Stop)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What answers took.
+
+    Attributes:
+        usage: Tokens.
+        dollars: Of each answer at its price, added up; None at a price that is not known.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    dollars: float | None = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        known = self.dollars is not None and other.dollars is not None
+        return Cost(
+            usage=self.usage + other.usage,
+            dollars=(self.dollars or 0.0) + (other.dollars or 0.0) if known else None,
+        )
 
 
 class CapReachedError(Exception):

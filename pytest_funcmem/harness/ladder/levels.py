@@ -17,7 +17,7 @@ from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import Harness, Inconclusive, InputState, Scaffold, SourceFunction
 from pytest_funcmem.harness.execution import Execution
 from pytest_funcmem.harness.ladder.alone import function_alone, input_states, prelude_of, run_alone
-from pytest_funcmem.harness.ladder.asking import Asker, RejectedQuestionError
+from pytest_funcmem.harness.ladder.asking import Asker, Cost, RejectedQuestionError
 from pytest_funcmem.harness.ladder.prompts import (
     Question,
     inputs_question,
@@ -27,7 +27,6 @@ from pytest_funcmem.harness.ladder.prompts import (
 from pytest_funcmem.harness.ladder.replies import MalformedReplyError, read_inputs, read_preamble
 from pytest_funcmem.harness.local.analysis import UnreadableFunctionError, analyse
 from pytest_funcmem.harness.validate import HarnessConditions, load_problem, validate
-from pytest_funcmem.models.dialogue.records import Usage
 
 __all__ = [
     "BUILT_LEVELS",
@@ -68,15 +67,15 @@ class LevelResult:
         reason: Why it is not conclusive, or not proved: a reason of ``Inconclusive``, ``reply`` where the
             model gave nothing that could be read, ``preamble`` where its code failed; "" if it is proved.
         detail: The same for people.
-        usage: Tokens that the level rests on, those that it shares with other levels included; None where
-            no model was asked.
+        cost: What the level rests on, including what it shares with other levels; None where no model was
+            asked.
     """
 
     conclusive: bool
     proved: bool
     reason: str = ""
     detail: str = ""
-    usage: Usage | None = None
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +84,12 @@ class Climb:
 
     Attributes:
         results: By level.
-        usage: Tokens by what was asked for; each of them was paid once, whatever rests on it.
+        costs: By what was asked for; each was paid once, whatever rests on it.
         inputs: Input states that were generated.
     """
 
     results: Mapping[Level, LevelResult]
-    usage: Mapping[Step, Usage]
+    costs: Mapping[Step, Cost]
     inputs: int
 
 
@@ -153,7 +152,7 @@ class _Climb:
         self.sandbox = sandbox
         self.conditions = conditions
         self.imports = tuple(imports)
-        self.usage: dict[Step, Usage] = {}
+        self.costs: dict[Step, Cost] = {}
         self.states: tuple[InputState, ...] = ()
         self.alone = function
 
@@ -186,11 +185,11 @@ class _Climb:
             results={
                 level: replace(
                     result,
-                    usage=sum((self.usage[step] for step in _RESTS_ON[level] if step in self.usage), Usage()),
+                    cost=sum((self.costs[step] for step in _RESTS_ON[level] if step in self.costs), Cost()),
                 )
                 for level, result in results.items()
             },
-            usage=self.usage,
+            costs=self.costs,
             inputs=len(self.states),
         )
 
@@ -230,7 +229,7 @@ class _Climb:
             answer = self.asker.ask(question)
         except RejectedQuestionError as exc:
             raise MalformedReplyError(f"the question was not taken: {exc}") from exc
-        self.usage[step] = answer.usage
+        self.costs[step] = Cost(usage=answer.usage, dollars=self.asker.cost(answer.usage))
         if answer.problem:
             raise MalformedReplyError(answer.problem)
         return answer.text

@@ -55,6 +55,9 @@ class LadderServer:
         self._thread.join()
 
     def answer(self, handler: BaseHTTPRequestHandler, body: Any) -> None:
+        if body.get("tools"):
+            self._answer_agent(handler, body)
+            return
         content = body["messages"][-1]["content"]
         user = content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
         step = "inputs"
@@ -77,6 +80,19 @@ class LadderServer:
         else:
             self._send(handler, 200, "text/event-stream", chat_stream(body["model"], reply))
 
+    def _answer_agent(self, handler: BaseHTTPRequestHandler, body: Any) -> None:
+        """The next call of the agent: one a turn, by how often it has spoken."""
+        first = json.dumps(body["messages"][0]["content"])
+        name = next(name for name in self.replies if f"def {name}(" in first)
+        turn = sum(message["role"] == "assistant" for message in body["messages"])
+        with self._lock:
+            self.asked.append((name, f"agent {turn + 1}"))
+            self.bodies.append(body)
+        tool, given = self.replies[name]["agent"][turn]
+        self._send(
+            handler, 200, "text/event-stream", anthropic_stream(body["model"], "", (tool, given, turn))
+        )
+
     def _send(self, handler: BaseHTTPRequestHandler, status: int, kind: str, data: bytes) -> None:
         handler.send_response(status)
         handler.send_header("Content-Type", kind)
@@ -87,9 +103,15 @@ class LadderServer:
         handler.wfile.write(data)
 
 
-def anthropic_stream(model: str, text: str) -> bytes:
-    """A message of the Messages API, as it streams in."""
-    refused = text == "(refusal)"
+def anthropic_stream(model: str, text: str, call: tuple[str, Any, int] | None = None) -> bytes:
+    """A message of the Messages API, as it streams in: a text, or the call of a tool."""
+    reason = "refusal" if text == "(refusal)" else "end_turn"
+    block: dict[str, Any] = {"type": "text", "text": ""}
+    deltas = [{"type": "text_delta", "text": text[start : start + 40]} for start in range(0, len(text), 40)]
+    if call is not None:
+        reason = "tool_use"
+        block = {"type": "tool_use", "id": f"toolu_{call[2]}", "name": call[0], "input": {}}
+        deltas = [{"type": "input_json_delta", "partial_json": json.dumps(call[1])}]
     events: list[dict[str, Any]] = [
         {
             "type": "message_start",
@@ -104,19 +126,12 @@ def anthropic_stream(model: str, text: str) -> bytes:
                 "usage": {"input_tokens": READ, "output_tokens": 1},
             },
         },
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        *(
-            {
-                "type": "content_block_delta",
-                "index": 0,
-                "delta": {"type": "text_delta", "text": text[start : start + 40]},
-            }
-            for start in range(0, len(text), 40)
-        ),
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        *({"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas),
         {"type": "content_block_stop", "index": 0},
         {
             "type": "message_delta",
-            "delta": {"stop_reason": "refusal" if refused else "end_turn", "stop_sequence": None},
+            "delta": {"stop_reason": reason, "stop_sequence": None},
             "usage": {"output_tokens": WRITTEN},
         },
         {"type": "message_stop"},

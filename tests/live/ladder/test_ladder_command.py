@@ -164,12 +164,12 @@ def test_the_whole_ladder(server, dataset, tmp_path: Path, capsys: pytest.Captur
     by_level = {level["level"]: level for level in study["levels"]}
     assert by_level["bare"]["reasons"] == {"missing_dependency": 3, "no_valid_state": 1, "reply": 1}
     assert by_level["retry"]["reasons"] == {"reply": 2, "weak_harness": 1}
-    assert by_level["bare"]["tokens"]["output"] == 6 * 120
-    assert by_level["preamble"]["tokens"]["output"] == (6 + 5) * 120
+    assert by_level["bare"]["cost"]["tokens"]["output"] == 6 * 120
+    assert by_level["preamble"]["cost"]["tokens"]["output"] == (6 + 5) * 120
     # 13 questions of 900 tokens read and 120 written, at $5 and $25 for a million.
     assert len(server.asked) == 13
     assert study["cost"]["dollars"] == pytest.approx(13 * (900 * 5 + 120 * 25) / 1e6)
-    assert by_level["retry"]["dollars"] == pytest.approx(study["cost"]["dollars"])
+    assert by_level["retry"]["cost"]["dollars"] == pytest.approx(study["cost"]["dollars"])
     assert re.search(r"common imports +2/6 +33.3 % +4.3 to 77.7 % +2/6 33.3 %", shown.out)
     assert "$0.0975" in shown.out
     assert "13 questions asked, 0 answered by the store, $0.0975 spent" in shown.err
@@ -190,7 +190,45 @@ def test_a_builder_goes_on_where_prompting_ends(server, dataset, tmp_path: Path)
     assert main(command) == 0
     study = study_of(tmp_path)
     assert counts(study) == {"retry": (0, 1), "local": (1, 1)}
-    assert [level["tokens"] is None for level in study["levels"]] == [False, True]
+    assert [level["cost"] is None for level in study["levels"]] == [False, True]
+
+
+def test_an_agent_is_the_last_level(
+    server, dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.replies = json.loads(json.dumps(REPLIES))
+    sizes = [(number, 3 * number - 2) for number in range(-1, 9)]
+    states = [{"receiver": f"Box({size})", "arguments": [str(by)]} for size, by in sizes]
+    written = {"path": "states.json", "content": json.dumps({"states": states})}
+    server.replies["grown"]["agent"] = [("write_file", written), ("finish", {})]
+    server.replies["clamped"]["agent"] = [("give_up", {"reason": "It is too small for me."})]
+    data = dataset({"a.py": CLAMPED, "e.py": METHOD})
+    command = arguments(data, tmp_path, "--max-cost=5", "--agent-limit=turns=5,cost=1", levels="bare,agent")
+    assert main(command) == 0, capsys.readouterr().err
+    study = study_of(tmp_path)
+    assert counts(study) == {"bare": (1, 2), "agent": (1, 2)}
+    by_level = {level["level"]: level for level in study["levels"]}
+    assert by_level["agent"]["reasons"] == {"gave_up": 1}
+    assert "too small for me" in study["rows"][0]["levels"]["agent"]["detail"]
+    # Two questions for inputs, and three answers of agents.
+    assert by_level["agent"]["cost"]["tokens"]["output"] == 3 * 120
+    assert study["cost"]["tokens"]["output"] == 5 * 120
+    assert study["cost"]["dollars"] == pytest.approx(5 * 0.0075)
+    assert "this run: 3 answers of agents, $0.0225 spent" in capsys.readouterr().err
+    asked, first = len(server.asked), (tmp_path / "study.json").read_bytes()
+    assert main(command) == 0
+    assert (len(server.asked), (tmp_path / "study.json").read_bytes()) == (asked, first)
+
+
+def test_a_cap_leaves_out_those_that_no_agent_may_be_started_for(server, dataset, tmp_path: Path) -> None:
+    server.replies = json.loads(json.dumps(REPLIES))
+    server.replies["clamped"]["agent"] = [("give_up", {"reason": "It is too small for me."})]
+    data = dataset({"a.py": CLAMPED, "e.py": METHOD})
+    command = arguments(data, tmp_path, "--max-cost=1", "--agent-limit=cost=0.995", levels="agent")
+    assert main(command) == 6
+    study = study_of(tmp_path)
+    assert (study["functions"], study["left_out"]) == (1, 1)
+    assert [name for name, _ in server.asked] == ["clamped"]
 
 
 def test_the_audited_text_is_given_as_data(server, dataset, tmp_path: Path) -> None:
@@ -245,7 +283,7 @@ def test_an_endpoint_of_ones_own(server, dataset, tmp_path: Path, capsys: pytest
     assert main(arguments(data, tmp_path, spec, "--max-cost=1")) == 4
     assert "What openai:" in capsys.readouterr().err
     assert main(arguments(data, tmp_path, spec, levels="bare")) == 0
-    assert "price not known" in capsys.readouterr().out
+    assert "not known" in capsys.readouterr().out
     assert study_of(tmp_path)["cost"]["dollars"] is None
     prices = tmp_path / "prices.json"
     prices.write_text('{"coder": [1, 10]}')

@@ -43,6 +43,8 @@ def source(tmp_path: Path) -> Path:
         (["--figure=ladder.gif"], "ends in .png, .svg, .pdf"),
         (["--model=hf:some/model"], "hf"),
         (["--model=nobody"], "nobody"),
+        (["--model=openai:http://127.0.0.1:9/v1#m", "--levels=agent", "--max-cost=1"], "is not known"),
+        (["--model=openai:http://127.0.0.1:9/v1#m", "--levels=agent", "--agent-limit=much"], "no limit"),
     ],
 )
 def test_what_cannot_be_used_is_refused(
@@ -73,10 +75,10 @@ def test_without_a_model_the_local_builder_is_measured(
     command += [f"--store={tmp_path / 'store'}", f"--figure={tmp_path / 'ladder.svg'}"]
     assert main(command) == 0
     shown = capsys.readouterr()
-    assert "bare, imports, preamble and retry are skipped" in shown.err
+    assert "bare, imports, preamble, retry and agent are skipped" in shown.err
     assert "1 functions in go are left out" in shown.err
     assert "local builder         1/1" in shown.out
     study = json.loads(out.read_text())
     assert [level["level"] for level in study["levels"]] == ["local"]
-    assert (study["model"], study["cost"]["dollars"]) == (None, None)
+    assert (study["model"], study["cost"]["dollars"], study["levels"][0]["cost"]) == (None, 0, None)
     assert "<svg" in (tmp_path / "ladder.svg").read_text()

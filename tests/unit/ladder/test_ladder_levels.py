@@ -100,9 +100,9 @@ def test_a_self_contained_function_stands_bare(climbed, scripted, read_function:
     )
     # The retry is not asked for where there is nothing to mend.
     assert len(model.asked) == 2
-    assert found.usage.keys() == {"inputs", "preamble"}
-    assert found.results["bare"].usage.input == 1000
-    assert found.results["retry"].usage.input == 2000
+    assert found.costs.keys() == {"inputs", "preamble"}
+    assert found.results["bare"].cost.usage.input == 1000
+    assert found.results["retry"].cost.usage.input == 2000
 
 
 def test_each_level_adds_what_the_function_needs(climbed, scripted, read_function: ReadFunction) -> None:
@@ -159,7 +159,7 @@ def test_without_inputs_no_level_is_conclusive_and_nothing_more_is_asked(
     assert {result.reason for result in found.results.values()} == {"reply"}
     assert all(said in result.detail for result in found.results.values())
     assert len(model.asked) == 1
-    assert found.results["retry"].usage.total == 1100
+    assert found.results["retry"].cost.usage.total == 1100
 
 
 def test_a_malformed_preamble_is_told_and_may_be_mended(
