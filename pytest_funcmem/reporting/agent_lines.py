@@ -50,10 +50,9 @@ def agent_lines(records: Sequence[AuditRecord | None], used: Used, *, carried_ov
     totals = _totals([record for record in records if record is not None])
     cost = "at a price that is not known" if totals.cost is None and used.turns else f"${used.cost:.2f}"
     earlier = " (what a killed run had used is counted)" if carried_over else ""
-    functions = "function" if totals.functions == 1 else "functions"
+    made = f"{_count(totals.harnesses, 'harness', 'harnesses')} for {_count(totals.functions, 'function')}"
     return [
-        f"agents        {totals.harnesses} harnesses for {totals.functions} {functions}; {used.turns} turns, "
-        f"{used.tokens:,} tokens, {cost}{earlier}"
+        f"agents        {made}; {_count(used.turns, 'turn')}, {_count(used.tokens, 'token')}, {cost}{earlier}"
     ]
 
 
@@ -84,3 +83,7 @@ def _totals(records: Sequence[AuditRecord]) -> _Totals:
         ),
         cost=None if None in costs else sum(cost for cost in costs if cost is not None),
     )
+
+
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
