@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from pytest_funcmem.harness.compiled.rust.plan import Plan
-from pytest_funcmem.harness.compiled.rust.signature import Generic, substituted
+from pytest_funcmem.harness.compiled.rust.signature import Generic, generics_of, substituted
 
-__all__ = ["concrete_types", "function_bound", "type_for_bounds"]
+__all__ = ["choose_concrete", "concrete_types", "function_bound", "type_for_bounds"]
 
 _BY_TRAIT: Mapping[str, str] = MappingProxyType(
     {
@@ -33,6 +33,7 @@ _BY_TRAIT: Mapping[str, str] = MappingProxyType(
         "Num": "i64",
         "Signed": "i64",
         "Array": "[u8; 4]",
+        "ArrayLength": "generic_array::typenum::U8",
         "Buf": "&'static [u8]",
         "BufMut": "Vec<u8>",
         "Rng": "rand::rngs::StdRng",
@@ -55,6 +56,26 @@ def function_bound(bounds: Sequence[str]) -> tuple[str, str] | None:
         if match:
             return match[2], (match[3] or "()").strip()
     return None
+
+
+def choose_concrete(plan: Plan, trait: str, said: str) -> bool:
+    """Choose another type for parameters that must have a trait, of those that a message says have it."""
+    short = re.split(r"[<(]", trait)[0].rpartition("::")[2]
+    listed = re.search(r"other types implement trait `[^`]*`:?((?:\n[^\n]+)+)", said)
+    found = (
+        re.findall(r"\n\s*`?(?:&\S*\s)?`?([\w:]+)`?(?: implements `[^`]*`)?(?=\n|\Z)", listed[1])
+        if listed
+        else []
+    )
+    nodes = [plan.file.target, plan.file.member]
+    changed = False
+    for node in [part.node for part in nodes if part is not None]:
+        for generic in generics_of(plan, node):
+            names = {re.split(r"[<(]", bound)[0].strip("? ").rpartition("::")[2] for bound in generic.bounds}
+            if short in names and generic.name not in plan.concrete and found:
+                plan.concrete[generic.name] = found[0]
+                changed = True
+    return changed
 
 
 def concrete_types(plan: Plan, generics: Sequence[Generic]) -> dict[str, str]:

@@ -26,7 +26,7 @@ from pytest_funcmem.harness.compiled.rust.signature import (
 )
 from pytest_funcmem.harness.compiled.rust.values import dump_impl, make_impl
 
-__all__ = ["answering", "driver_text", "made_trait"]
+__all__ = ["answering", "driver_text", "made_object", "made_trait"]
 
 _ITERATOR = re.compile(r"\b(?:impl|dyn)\s+(?:\w+::)*(?:Iterator|DoubleEndedIterator|ExactSizeIterator)\b")
 
@@ -34,16 +34,7 @@ _ITERATOR = re.compile(r"\b(?:impl|dyn)\s+(?:\w+::)*(?:Iterator|DoubleEndedItera
 def made_trait(plan: Plan, trait: Item, argument: str) -> str:
     """A type that has a trait of the file, and those that it asks for: what it must do is made up."""
     name = f"Made_impl_{trait.name}"
-    encoded = f'funcmem::Encoding::Value("{trait.name}".into(), self.id.to_string())'
-    made = f"{name} {{ id: funcmem::opaque_id(source) }}"
-    derives = "Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash"
-    display = f"impl std::fmt::Display for {name} {{ fn fmt(&self, out: &mut std::fmt::Formatter)"
-    lines = [
-        f"#[derive({derives})] pub struct {name} {{ id: u64 }}",
-        display + ' -> std::fmt::Result { write!(out, "{}", self.id) } }',
-        make_impl(name, made),
-        dump_impl(name, encoded),
-    ]
+    lines = [_opaque(name, trait.name)]
     by_name = {item.name: item for item, _ in plan.taken_items() if item.kind == "trait"}
     pending, done = [(trait, argument)], {trait.name}
     while pending:
@@ -56,14 +47,41 @@ def made_trait(plan: Plan, trait: Item, argument: str) -> str:
                 pending.append((by_name[word], ""))
     is_plain = not argument and trait.node.child_by_field_name("type_parameters") is None
     if is_plain and re.search(rf"\bdyn\s+{trait.name}\b", plan.function.text):
-        leaked = f"let value: &'l mut {name} = Box::leak(Box::new({name}::make(source))); value"
-        for kind, body in (
-            (f"Box<dyn {trait.name} + 'l>", f"Box::new({name}::make(source))"),
-            (f"&'l mut (dyn {trait.name} + 'l)", leaked),
-            (f"&'l (dyn {trait.name} + 'l)", leaked),
-        ):
-            lines.append(make_impl(kind, body, opening="<'l>"))
+        lines.append(_behind(name, trait.name))
     return "\n".join(lines)
+
+
+def made_object(trait: str) -> str:
+    """A type for values of which only a trait is known that stands in, and that every type has."""
+    name = f"Made_impl_{trait}"
+    return f"{_opaque(name, trait)}\n{_behind(name, trait)}"
+
+
+def _opaque(name: str, shown: str) -> str:
+    """A type whose values differ by a number."""
+    display = f"impl std::fmt::Display for {name} {{ fn fmt(&self, out: &mut std::fmt::Formatter)"
+    return "\n".join(
+        [
+            "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)] "
+            f"pub struct {name} {{ id: u64 }}",
+            display + ' -> std::fmt::Result { write!(out, "{}", self.id) } }',
+            make_impl(name, f"{name} {{ id: funcmem::opaque_id(source) }}"),
+            dump_impl(name, f'funcmem::Encoding::Value("{shown}".into(), self.id.to_string())'),
+        ]
+    )
+
+
+def _behind(name: str, trait: str) -> str:
+    """How values of a type are made where only its trait is asked for, behind a pointer."""
+    leaked = f"let value: &'l mut {name} = Box::leak(Box::new({name}::make(source))); value"
+    return "\n".join(
+        make_impl(kind, body, opening="<'l>")
+        for kind, body in (
+            (f"Box<dyn {trait} + 'l>", f"Box::new({name}::make(source))"),
+            (f"&'l mut (dyn {trait} + 'l)", leaked),
+            (f"&'l (dyn {trait} + 'l)", leaked),
+        )
+    )
 
 
 def _made_impl(plan: Plan, trait: Item, name: str, argument: str) -> str:

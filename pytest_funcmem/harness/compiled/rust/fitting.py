@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from pytest_funcmem.harness.compiled.rust.concrete import choose_concrete
 from pytest_funcmem.harness.compiled.rust.implementations import (
     implement_index,
     implement_iterator,
@@ -154,6 +155,9 @@ def unfulfilled(work: Work, message: Message) -> bool:
         return any(target and conversion(work, bare(target[1]), source) for source in found)
     lacking = re.search(r"the trait bound `([^`]+): ([^`]+)` is not satisfied", text)
     if lacking:
+        notes = "\n".join(child["message"] for child in message["children"])
+        if choose_concrete(plan, lacking[2], notes):
+            return True
         return bound(work, bare(lacking[1]), lacking[2], lacking[1])
     if "is not an iterator" in text and names:
         return iterated(work, names[0])

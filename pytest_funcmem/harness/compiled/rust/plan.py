@@ -72,6 +72,7 @@ class StandInFunction:
         types: Types of parameters that no call decides.
         is_narrow: Of a method: whether only the scaffold's own types have it.
         turbofish: How many types calls name; the first is taken for the result's.
+        is_const: Whether it is called while compiling, so that it can make up nothing.
     """
 
     arity: int
@@ -82,6 +83,7 @@ class StandInFunction:
     types: dict[int, str] = field(default_factory=dict)
     is_narrow: bool = False
     turbofish: int = 0
+    is_const: bool = False
 
 
 @dataclass

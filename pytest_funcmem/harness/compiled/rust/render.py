@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from pytest_funcmem.harness.compiled.rust.constants import constant_value
-from pytest_funcmem.harness.compiled.rust.driver import answering, driver_text, made_trait
+from pytest_funcmem.harness.compiled.rust.driver import answering, driver_text, made_object, made_trait
 from pytest_funcmem.harness.compiled.rust.flatten import flattened, without_attributes
 from pytest_funcmem.harness.compiled.rust.items import Item, Member
 from pytest_funcmem.harness.compiled.rust.literals import pools_text
@@ -99,6 +99,9 @@ def render(plan: Plan) -> Rendered | None:
         else:
             texts = [text for what, text in parts.items() if not what.startswith("type ")]
             out.write(f"trait {key}", "\n".join(texts))
+            is_plain = re.match(rf"pub trait {re.escape(key)} {{", parts.get("head", "")) is not None
+            if is_plain and "blanket" in parts and re.search(rf"\bdyn\s+{key}\b", plan.function.text):
+                out.write(f"made {key}", made_object(key))
     for item, _ in items:
         if item.kind in ("struct", "enum", "union"):
             for owner, text in value_impls(plan, item):

@@ -106,6 +106,18 @@ def implemented_twice(work: Work, message: Message) -> bool:
     return False
 
 
+def called_while_compiling(work: Work, message: Message) -> bool:
+    """What stands in for a function that gives a constant or a static its value."""
+    for path in TICKS.findall(message["message"]):
+        left, _, name = path.rpartition("::")
+        kind = work.plan.types.get(left.rpartition("::")[2].partition("<")[0])
+        function = kind.functions.get(name) if kind is not None else work.plan.functions.get(name)
+        if function is not None and not function.is_const and not function.closures:
+            function.is_const = True
+            return True
+    return False
+
+
 def method_found_twice(work: Work, message: Message) -> bool:
     """A method that stands in beside one of the same name: only the scaffold's own types get it."""
     for child in message["children"]:
@@ -150,6 +162,8 @@ def repair(
         elif code == "E0408":
             name = next(iter(TICKS.findall(message["message"])), "")
             handled = name[:1].isupper() and add_function(plan, name, uses)
+        elif code == "E0015" and called_while_compiling(work, message):
+            handled = True
         elif code == "E0015" and owner.startswith(("item ", "target")) and not plan.is_const_stripped:
             plan.is_const_stripped = handled = True
         elif code == "E0220":

@@ -158,14 +158,14 @@ def add_method(plan: Plan, name: str, uses: Uses, line: int, text: str) -> bool:
 
 def _call_in(text: str, name: str) -> str:
     """The call of a method in a line of text, with something else as its receiver."""
-    match = re.search(rf"\.\s*{re.escape(name)}\s*\(", text)
+    match = re.search(rf"\.\s*{re.escape(name)}\s*(?:::\s*<[^()]*>\s*)?\(", text)
     if match is None:
         return ""
     depth = 0
     for place in range(match.end() - 1, len(text)):
         depth += (text[place] in "([{") - (text[place] in ")]}")
         if depth == 0:
-            return f"let x = receiver.{name}{text[match.end() - 1 : place + 1]}"
+            return f"let x = receiver{text[match.start() : place + 1]}"
     return ""
 
 

@@ -66,6 +66,10 @@ def function_text(
     logged = ["funcmem::Dump::encoded(self)"] if is_method else []
     generic = f"<{', '.join(kinds)}>" if kinds else ""
     visible = "" if is_method and not own else "pub "
+    if function.is_const:
+        kept = "".join(f"std::mem::forget(a{place}); " for place in range(function.arity))
+        head = f"pub const fn {_raw(name)}{generic}({', '.join(receiver + parameters)}) -> {result}"
+        return f"{head} {{ {kept}unsafe {{ std::mem::zeroed() }} }}"
     return (
         f"{visible}fn {_raw(name)}{generic}({', '.join(receiver + parameters)}) -> {result} "
         f'{{ {calls}funcmem::answer("{shown}", vec![{", ".join(logged + parts)}]) }}'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_funcmem.harness.compiled.rust.messages import Message, Work
+from pytest_funcmem.harness.compiled.rust.uses import find_uses
 
 __all__ = ["moved", "outlived", "undecided"]
 
@@ -13,7 +14,7 @@ _ARGUMENT = re.compile(
     r"type parameter `A(\d+)` declared on the (?:function|method|associated function) `(\w+)`"
 )
 _LIKELY_ENDS = (
-    (".as_ref()", "&'static str"),
+    (".as_ref()", "&str"),
     ("null()", "*const u8"),
     ("null_mut()", "*mut u8"),
     ("as *const _", "*const u8"),
@@ -37,7 +38,7 @@ def undecided(work: Work, message: Message) -> bool:
     for name in names:
         for table in work.tables():
             function = table.get(name)
-            if function is not None and function.result is None:
+            if function is not None and function.result is None and not function.turbofish:
                 function.result = work.plan.fresh(name)
                 return True
     for place_text, name in (found for text in texts for found in _ARGUMENT.findall(text)):
@@ -64,7 +65,7 @@ def undecided(work: Work, message: Message) -> bool:
     # Whatever else is not known may be what this depends on.
     for table in work.tables():
         for name, function in table.items():
-            if function.result is None:
+            if function.result is None and not function.turbofish:
                 function.result = work.plan.fresh(name)
                 return True
     return False
@@ -103,8 +104,9 @@ def outlived(work: Work, message: Message) -> bool:
     if not any("'static" in text or "long enough" in text or "escapes" in text for text in texts):
         return False
     changed = False
+    named = find_uses(work.plan.file.tree.text).types
     for kind in work.plan.types.values():
-        if kind.shape != "literal" or kind.alias is not None or kind.variants or kind.name in work.uses.types:
+        if kind.shape != "literal" or kind.alias is not None or kind.variants or kind.name in named:
             continue
         for name, text in kind.fields.items():
             if _holds_reference(work, text):
