@@ -39,7 +39,7 @@ class _LocalCompiledBuilder:
     """
 
     name = "local"
-    version = "1"
+    version = "2"
     language: ClassVar[Language]
 
     def __init__(self, settings: CompiledBuilderSettings) -> None:

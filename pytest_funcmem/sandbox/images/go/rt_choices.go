@@ -73,13 +73,46 @@ func (m *Maker) Int() int64 {
 	switch {
 	case choice < plainChoices && len(pool) > 0:
 		return pool[int(choice)%len(pool)]
-	case kind < 6 && len(pool) > 0:
+	case kind < 5 && len(pool) > 0:
 		return pool[int(rest)%len(pool)]
+	case kind == 5 && len(pool) > 0:
+		return m.combined(rest)
 	case kind < 7:
 		return rest % 12
+	case rest%4 == 0:
+		return magnitude(rest / 4)
 	default:
 		return rest%2000 - 200
 	}
+}
+
+// combined makes an integer of two that are in the pool.
+func (m *Maker) combined(rest int64) int64 {
+	size := int64(len(target.Ints))
+	a, b := target.Ints[rest/3%size], target.Ints[rest/3/size%size]
+	switch rest % 3 {
+	case 0:
+		return a + b
+	case 1:
+		return a * b
+	default:
+		return a - b
+	}
+}
+
+// magnitude makes an integer of any number of digits, or one at the end of a range.
+func magnitude(rest int64) int64 {
+	if n := rest % 9; n < 3 {
+		return []int64{1<<31 - 1, 1<<63 - 1, -1 << 63}[n]
+	}
+	digits := int64(mix(uint64(rest)) >> 2)
+	for n := rest / 9 % 16; n > 0; n-- {
+		digits /= 10
+	}
+	if rest%2 == 0 {
+		return digits
+	}
+	return -digits
 }
 
 // Float makes a number.

@@ -151,6 +151,9 @@ func (g *guesses) bind(found *guess, term string) {
 		g.changed = true
 		return
 	}
+	if !found.declared && len(found.methods) > 0 && g.types[strings.TrimPrefix(term, "*")] == nil && !strings.Contains(term, ".") && term != "any" && term != "error" {
+		found.declared = true // what has methods needs a name of its own
+	}
 	found.bound = term
 	g.changed = true
 	if other := g.types[strings.TrimPrefix(term, "*")]; other != nil {

@@ -106,6 +106,9 @@ func (s *solver) mendCase(expr ast.Expr) bool {
 		switch node := node.(type) {
 		case *ast.TypeAssertExpr:
 			asked = node.X
+			if node.Type != nil {
+				expr = node.Type // the complaint may stand at what is asked
+			}
 		case *ast.TypeSwitchStmt:
 			ast.Inspect(node.Assign, func(inner ast.Node) bool {
 				if assertion, ok := inner.(*ast.TypeAssertExpr); ok {
@@ -192,8 +195,12 @@ func (s *solver) addMissing(own string, kind types.Type, wanted *types.Interface
 		f := &signature{name: method.Name()}
 		s.exactly(f, method.Type().(*types.Signature))
 		if found := s.types[own]; found != nil {
-			if known := found.method(method.Name()); known == nil || known.exact == "" {
+			switch known := found.method(method.Name()); {
+			case known == nil:
 				found.methods = append(found.methods, f)
+				changed = true
+			case known.exact == "":
+				*known = *f
 				changed = true
 			}
 			continue
