@@ -25,6 +25,7 @@ final class Encoder {
     private static final int MOST_NODES = 20_000;
     private static final int MOST_TEXT = 200_000;
     private static final int MOST_DRAINED = 300;
+    private static final int BUFFER = 64;
 
     private final ClassLoader loader;
     private final StringBuilder out = new StringBuilder();
@@ -133,7 +134,9 @@ final class Encoder {
         } else if (value instanceof Class<?> type) {
             tagged("type", type.getName());
         } else if (value instanceof byte[] bytes) {
-            tagged("bytes", new String(bytes, StandardCharsets.ISO_8859_1));
+            buffer("byte", new String(bytes, StandardCharsets.ISO_8859_1));
+        } else if (value instanceof char[] characters && characters.length >= BUFFER) {
+            buffer("char", new String(characters));
         } else if (!isContainer(value)) {
             plain(value);
         } else if (table != null) {
@@ -355,6 +358,21 @@ final class Encoder {
             }
         }
         out.append(Json.quote(text));
+    }
+
+    /** Buffers are mostly empty at their end: what is there is written, and how long they are. */
+    private void buffer(String type, String text) {
+        int end = text.length();
+        while (end > 0 && text.charAt(end - 1) == 0) {
+            end--;
+        }
+        if (text.length() >= BUFFER && end < text.length()) {
+            tagged("value", type + "[" + text.length() + "]", text.substring(0, end));
+        } else if (type.equals("byte")) {
+            tagged("bytes", text);
+        } else {
+            tagged("value", type + "[]", text);
+        }
     }
 
     private void tagged(String tag, String... texts) {
