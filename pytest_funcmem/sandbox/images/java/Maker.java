@@ -24,6 +24,12 @@ final class Maker {
     private static final Unsafe UNSAFE = unsafe();
 
     private final Plan plan;
+    /** Of every sort that code tells apart. */
+    private static final List<Class<?>> CLASSES = List.of(String.class, Integer.class, int.class, Object.class, List.class,
+            String[].class, int[].class, Runnable.class, ArrayList.class, boolean.class, Number.class, Map.class, Double.class,
+            java.util.concurrent.TimeUnit.class, IllegalStateException.class, long.class, java.util.Set.class,
+            Deprecated.class, void.class);
+
     private final ClassLoader loader;
     private final Choices choices;
     private final Map<TypeVariable<?>, Type> bound;
@@ -147,7 +153,7 @@ final class Maker {
         }
         if (raw == Class.class) {
             List<Class<?>> pool = new ArrayList<>(known);
-            pool.addAll(List.of(String.class, Integer.class, int.class, Object.class, List.class, String[].class));
+            pool.addAll(CLASSES);
             return pool.get(choices.below(pool.size()));
         }
         if (raw.getClassLoader() != loader) {

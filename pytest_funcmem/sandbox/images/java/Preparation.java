@@ -175,7 +175,7 @@ final class Preparation {
     /** Do something about each error; null, or the error that nothing can be done about. */
     private String repair(List<Problem> problems, Compilation.Source main, JCTree.JCCompilationUnit tree,
             Reading reading, BasicJavacTask task, int round) {
-        Repair repair = new Repair(stubs, tree, reading, task);
+        Repair repair = new Repair(stubs, tree, task);
         boolean changed = false;
         String stubborn = null;
         Map<JCTree, Integer> members = new LinkedHashMap<>();

@@ -1,0 +1,225 @@
+package funcmem.harness;
+
+import com.sun.tools.javac.code.Flags;
+import com.sun.tools.javac.code.Kinds;
+import com.sun.tools.javac.code.Symbol;
+import com.sun.tools.javac.code.Type;
+import com.sun.tools.javac.tree.JCTree;
+import com.sun.tools.javac.tree.TreeInfo;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/** Changes what sort of thing something made up is: a class or an interface, static, a constant, raising. */
+final class Shaping extends Bench {
+    Shaping(Bench bench) {
+        super(bench);
+    }
+
+    /** What the place of a type says of it: annotation, exception, interface, number of parameters. */
+    void shape(Stubs.StubType type, JCTree place) {
+        JCTree parent = uses.parent(place);
+        JCTree above = parent == null ? null : uses.parent(parent);
+        if (parent instanceof JCTree.JCAnnotation) {
+            type.kind = Stubs.Kind.ANNOTATION;
+        } else if (parent instanceof JCTree.JCTypeApply apply && apply.clazz == place) {
+            type.arity = Math.max(type.arity, Math.max(1, apply.arguments.size()));
+            parent = above;
+            place = apply;
+        }
+        if (parent instanceof JCTree.JCClassDecl declared) {
+            if (declared.implementing.contains(place) || (declared.mods.flags & Flags.INTERFACE) != 0) {
+                type.kind = Stubs.Kind.INTERFACE;
+            } else if (declared.name.toString().endsWith("Exception") || declared.name.toString().endsWith("Error")) {
+                type.superType = "RuntimeException";
+            }
+        }
+        boolean isCaught = parent instanceof JCTree.JCVariableDecl && above instanceof JCTree.JCCatch
+                || parent instanceof JCTree.JCTypeUnion
+                || parent instanceof JCTree.JCMethodDecl method && method.thrown.contains(place)
+                || parent instanceof JCTree.JCNewClass && above instanceof JCTree.JCThrow;
+        if (isCaught || type.name.endsWith("Exception")) {
+            type.superType = "RuntimeException";
+        }
+    }
+
+    boolean makeStatic(Object[] arguments) {
+        for (Object one : arguments) {
+            if (one instanceof Symbol symbol && stub(symbol.owner) != null) {
+                boolean changed = false;
+                for (Stubs.Member member : stub(symbol.owner).members.values()) {
+                    if (member.name.contentEquals(symbol.name) && !member.isStatic) {
+                        member.isStatic = true;
+                        changed = true;
+                    }
+                }
+                return changed;
+            }
+        }
+        return false;
+    }
+
+    boolean throwing(JCTree tree, Object[] arguments) {
+        JCTree.JCTry around = uses.enclosing(tree, JCTree.JCTry.class);
+        Type type = null;
+        for (Object one : arguments) {
+            type = one instanceof Type found ? found : type;
+        }
+        if (around == null || type == null) {
+            return false;
+        }
+        String text = uses.text(type);
+        boolean[] changed = new boolean[1];
+        new com.sun.source.util.TreeScanner<Void, Void>() {
+            @Override
+            public Void visitMethodInvocation(com.sun.source.tree.MethodInvocationTree node, Void nothing) {
+                Stubs.Member member = made((JCTree) node);
+                if (member != null && text != null) {
+                    changed[0] |= member.thrown.add(text);
+                }
+                return super.visitMethodInvocation(node, nothing);
+            }
+        }.scan(around.body, null);
+        return changed[0];
+    }
+
+    boolean notThrowing(JCTree tree, Object[] arguments) {
+        Stubs.Member member = made(tree instanceof JCTree.JCMethodInvocation ? tree : uses.parent(tree));
+        if (member != null && !member.thrown.isEmpty()) {
+            member.thrown.clear();
+            return true;
+        }
+        return false;
+    }
+
+    boolean kind(JCTree tree, Stubs.Kind kind) {
+        JCTree named = tree instanceof JCTree.JCNewClass created ? created.clazz : tree;
+        Stubs.StubType type = stub(named.type);
+        if (type == null) {
+            type = stub(TreeInfo.symbol(named));
+        }
+        if (type == null || type.kind == kind) {
+            return false;
+        }
+        type.kind = kind;
+        return true;
+    }
+
+    boolean arity(JCTree tree) {
+        JCTree.JCTypeApply apply = tree instanceof JCTree.JCTypeApply one ? one
+                : tree instanceof JCTree.JCNewClass created && created.clazz instanceof JCTree.JCTypeApply one ? one
+                : uses.parent(tree) instanceof JCTree.JCTypeApply one ? one : null;
+        if (apply == null) {
+            return false;
+        }
+        Stubs.StubType type = stub(TreeInfo.symbol(apply.clazz));
+        if (type == null) {
+            type = stub(apply.clazz.type);
+        }
+        int count = Math.max(1, apply.arguments.size());
+        if (type == null || type.arity == count || type.arity > 0 && apply.arguments.isEmpty()) {
+            return false;
+        }
+        type.arity = count;
+        return true;
+    }
+
+    boolean makeAbstract(JCTree tree) {
+        if (tree instanceof JCTree.JCClassDecl declared && (declared.mods.flags & Flags.ENUM) == 0) {
+            int place = declared.pos;
+            edits.add(new Edit(place, place, "abstract "));
+            return true;
+        }
+        return false;
+    }
+
+    /** A label of a case has to be a constant. */
+    boolean constant(JCTree tree) {
+        Symbol symbol = TreeInfo.symbol(tree);
+        String name = tree instanceof JCTree.JCIdent ident ? ident.name.toString() : tree instanceof JCTree.JCFieldAccess select ? select.name.toString() : "";
+        JCTree.JCSwitch around = uses.enclosing(tree, JCTree.JCSwitch.class);
+        Type selector = around == null ? null : strip(around.selector).type;
+        Stubs.StubType enumeration = stub(selector);
+        if (enumeration != null && tree instanceof JCTree.JCIdent) {
+            enumeration.kind = Stubs.Kind.ENUM;
+            return enumeration.constants.add(name);
+        }
+        Stubs.StubType owner = symbol != null && symbol.owner != null ? stub(symbol.owner) : null;
+        if (owner == null && tree instanceof JCTree.JCFieldAccess select) {
+            owner = stub(select.selected.type);
+        }
+        if (owner == null && tree instanceof JCTree.JCIdent) {
+            owner = inheritedFrom(tree);
+            owner = owner == null ? orphanage() : owner;
+        }
+        if (owner == null || name.isEmpty()) {
+            return false;
+        }
+        Stubs.Member member = owner.member(name, false);
+        if (member == null) {
+            member = owner.add(new Stubs.Member(name, false));
+        } else if (member.constant != null) {
+            return false;
+        }
+        member.isStatic = true;
+        String text = selector == null ? "int" : uses.text(types.unboxedTypeOrType(selector));
+        member.type = text == null || !Set.of("int", "char", "short", "byte", "String", "java.lang.String").contains(text) ? "int" : text;
+        member.constant = 2 + Math.floorMod(name.hashCode(), member.type.equals("byte") ? 90 : 900);
+        for (Stubs.Member other : owner.members.values()) {
+            if (other != member && member.constant.equals(other.constant)) {
+                member.constant++;
+            }
+        }
+        return true;
+    }
+
+    /** A field that a made-up constructor leaves alone cannot be final. */
+    boolean notFinal(Object[] arguments) {
+        for (Object one : arguments) {
+            if (one instanceof Symbol.VarSymbol variable && variable.owner.kind == Kinds.Kind.TYP) {
+                for (JCTree.JCClassDecl declared : classes()) {
+                    for (JCTree member : declared.defs) {
+                        if (member instanceof JCTree.JCVariableDecl field && field.sym == variable) {
+                            int start = TreeInfo.getStartPos(field);
+                            try {
+                                String text = unit.sourcefile.getCharContent(true).subSequence(start, field.pos).toString();
+                                int place = text.indexOf("final");
+                                if (place >= 0) {
+                                    edits.add(new Edit(start + place, start + place + 5, " "));
+                                    return true;
+                                }
+                            } catch (java.io.IOException exc) {
+                                return false;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return false;
+    }
+
+    private List<JCTree.JCClassDecl> classes() {
+        List<JCTree.JCClassDecl> found = new ArrayList<>();
+        new com.sun.source.util.TreeScanner<Void, Void>() {
+            @Override
+            public Void visitClass(com.sun.source.tree.ClassTree node, Void nothing) {
+                found.add((JCTree.JCClassDecl) node);
+                return super.visitClass(node, nothing);
+            }
+        }.scan(unit, null);
+        return found;
+    }
+
+    boolean open(JCTree tree) {
+        if (!(tree instanceof JCTree.JCFieldAccess select) || stub(select.selected.type) == null) {
+            return false;
+        }
+        // A method that every object has, and that is not for all: the made-up type opens it.
+        JCTree call = uses.parent(select);
+        Stubs.Member member = new Stubs.Member(select.name.toString(), true);
+        member.parameters = "";
+        member.type = fitting(uses.wanted(call, member.name), member.name);
+        return call instanceof JCTree.JCMethodInvocation && stub(select.selected.type).members.put("m " + member.name, member) == null;
+    }
+}
