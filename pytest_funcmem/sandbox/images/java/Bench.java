@@ -138,4 +138,9 @@ class Bench {
         }
         return null;
     }
+
+    /** Give a member another type, once in a round: all that is said of it meanwhile is of the type that it had. */
+    boolean retype(Stubs.Member member, String type) {
+        return fresh.contains(member) || member.retype(type) && fresh.add(member);
+    }
 }

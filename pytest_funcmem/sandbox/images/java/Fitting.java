@@ -28,7 +28,7 @@ final class Fitting extends Bench {
         }
         Stubs.Member member = made(inner);
         String wanted = uses.wanted(inner, member == null ? "" : member.name);
-        if (member != null && member.retype(fitting(wanted, member.name))) {
+        if (member != null && retype(member, fitting(wanted, member.name))) {
             return true;
         }
         if (inner instanceof JCTree.JCBinary && operands(inner)) {
@@ -149,8 +149,9 @@ final class Fitting extends Bench {
 
     private boolean extend(Stubs.StubType type, String text, boolean isInterface, Type required) {
         String plain = text.replaceAll("<.*>", "");
+        List<Object> relation = List.of(type, plain);
         if (plain.equals(type.qualified()) || plain.equals(type.superType) || type.interfaces.contains(plain)) {
-            return false;
+            return fresh.contains(relation);
         }
         for (Stubs.StubType one = stubs.find(plain); one != null; one = one.superType == null ? null : stubs.find(one.superType)) {
             if (one == type) {
@@ -167,6 +168,7 @@ final class Fitting extends Bench {
         } else {
             return false;
         }
+        fresh.add(relation);
         if (stub(required) == null) {
             implement(type, required);
         }
@@ -197,7 +199,7 @@ final class Fitting extends Bench {
         for (JCTree part : parts(strip(tree))) {
             Stubs.Member member = made(part);
             if (member != null) {
-                changed |= member.retype(fitting(uses.wanted(strip(part), member.name), member.name));
+                changed |= retype(member, fitting(uses.wanted(strip(part), member.name), member.name));
             } else if (strip(part) instanceof JCTree.JCBinary inner) {
                 changed |= operands(inner);
             }
@@ -207,7 +209,7 @@ final class Fitting extends Bench {
         }
         if (!changed && strip(tree) instanceof JCTree.JCFieldAccess select && made(select.selected) != null) {
             Stubs.Member member = made(select.selected);
-            changed = member.retype(fitting(uses.wanted(strip(select.selected), member.name), member.name));
+            changed = retype(member, fitting(uses.wanted(strip(select.selected), member.name), member.name));
         }
         return changed;
     }
@@ -316,7 +318,7 @@ final class Fitting extends Bench {
         Stubs.Member member = made(argument);
         if (member != null) {
             boolean fits = !isPoly && types.isAssignable(type, wanted) && !(isOverloaded && member.type == null);
-            return !fits && member.retype(uses.text(wanted));
+            return !fits && retype(member, uses.text(wanted));
         }
         return !isPoly && !types.isAssignable(type, wanted) && related(type, wanted);
     }

@@ -102,9 +102,20 @@ final class Maker {
 
     private Type argument(Type type, int place) {
         if (type instanceof ParameterizedType parameterized && parameterized.getActualTypeArguments().length > place) {
-            return resolved(parameterized.getActualTypeArguments()[place]);
+            Type found = resolved(parameterized.getActualTypeArguments()[place]);
+            return found != Object.class || parameterized.getActualTypeArguments()[place] == found ? found : untold();
         }
-        return Object.class;
+        return untold();
+    }
+
+    /** What a container holds that does not tell: one type for all, mostly, for code casts what it takes out. */
+    private Type untold() {
+        int choice = choices.below(2 * known.size() + 5);
+        if (choice < 2 * known.size()) {
+            Class<?> one = known.get(choice / 2);
+            return one.isPrimitive() ? Object.class : one;
+        }
+        return List.of(String.class, String.class, String.class, Integer.class, Object.class).get(choice - 2 * known.size());
     }
 
     /** A variable that nothing binds is one class for a whole state. */
@@ -157,7 +168,13 @@ final class Maker {
             return pool.get(choices.below(pool.size()));
         }
         if (raw.getClassLoader() != loader) {
-            Object value = new Platform(this, choices, plain).make(raw, place -> argument(type, place), depth);
+            Type[] items = new Type[2];
+            Object value = new Platform(this, choices, plain).make(raw, place -> {
+                if (items[place] == null) {
+                    items[place] = argument(type, place);
+                }
+                return items[place];
+            }, depth);
             if (value != Platform.UNKNOWN) {
                 return value;
             }

@@ -13,7 +13,7 @@ final class Plain {
         0, 1, 2, -1, 3, 5, 10, 4, 7, 8, 16, 100, 31, 64, 255, 127, 128, 1000, -2, 65535, -128,
         Integer.MAX_VALUE, Integer.MIN_VALUE
     };
-    private static final String[] WORDS = {"a", "", "abc", "b", "1", "0", " ", "foo", "12", "true", "A1", "x y", "-1", "1.5", "Ab c"};
+    private static final String[] WORDS = {"a", "", "abc", "b", "1", "0", " ", "foo", "12", "true", "A1", "x y", "-1", "1.5", "Ab c", "UTF-8"};
     private static final String LETTERS = "ab01 ZAz9_-.\n\t/\u00e9:,;=()\"'<";
 
     /** Texts made so far in this state: to be met again. */
@@ -140,11 +140,11 @@ final class Plain {
             return plan.strings.get(choice / 4 % own);
         }
         switch (choice % 16) {
-            case 0, 1, 2, 3, 4 -> {
+            case 0, 1, 2, 3 -> {
                 int place = rest % (own + WORDS.length);
                 return place < own ? plan.strings.get(place) : WORDS[place - own];
             }
-            case 5 -> {
+            case 4, 5 -> {
                 if (!texts.isEmpty()) {
                     return texts.get(rest % texts.size());
                 }
