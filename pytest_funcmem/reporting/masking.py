@@ -158,7 +158,7 @@ def _evidence(evidence: HarnessEvidence | None) -> HarnessEvidence | None:
     proofs = []
     for number, proof in enumerate(evidence.proofs, start=1):
         kind, colon, _ = proof.name.partition(":")
-        proofs.append(replace(proof, name=f"{kind}:{number}" if colon else kind))
+        proofs.append(replace(proof, name=f"{kind}:proof {number}" if colon else kind))
     return replace(evidence, proofs=tuple(proofs))
 
 
