@@ -82,6 +82,7 @@ REGISTRY: dict[str, dict[str, Entry]] = {
         "sarif": Entry(target="pytest_funcmem.reporting.sarif_report:SarifReporter"),
         "md": Entry(target="pytest_funcmem.reporting.markdown_report:MarkdownReporter"),
         "harness": Entry(target="pytest_funcmem.exchange.report:HarnessReporter"),
+        "pairs": Entry(target="pytest_funcmem.reporting.pairs_report:PairsReporter"),
     },
 }
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from pytest_funcmem.core.registry import REGISTRY
 from tests.conftest import ROOT, require
 
-FORMATS = sorted(REGISTRY["reporter"].keys() - {"harness"})  # a harness is code; it is refused under a mask
+FORMATS = sorted(REGISTRY["reporter"].keys() - {"harness", "pairs"})  # code; refused under a mask
 SECRET = "AKIA-not-for-reports"
 
 

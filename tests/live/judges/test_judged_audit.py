@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_funcmem.audit.events import Counters
 from pytest_funcmem.audit.scoring import Scorer
+from pytest_funcmem.cli import main
+from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.records import (
     AuditRecord,
     Candidate,
@@ -22,7 +25,9 @@ from pytest_funcmem.metrics.choice import MetricSettings
 from pytest_funcmem.metrics.text import text_similarity
 from pytest_funcmem.models.prices import Price
 from pytest_funcmem.reporting.json_report import function_line, summary_line
+from pytest_funcmem.reporting.pairs_report import PairsReporter
 from pytest_funcmem.reporting.summary import summary_lines
+from pytest_funcmem.store.directory_store import DirectoryStore
 from pytest_funcmem.store.memory_store import MemoryStore
 from pytest_funcmem.verdict.rates import summarise
 
@@ -109,3 +114,44 @@ def test_what_a_judge_does_not_answer_is_counted_in_every_summary(server: Any) -
     }
     lines = " ".join("\n".join(summary_lines(summary)).split())
     assert "0.900 and n/a (1 without a figure) · exact 0.000 and 0.000" in lines
+
+
+def test_answers_of_a_batch_serve_a_later_audit(server: Any, tmp_path: Path) -> None:
+    """The pairs of an audit, scored in a batch over the same store: the audit itself asks nothing."""
+    pairs = tmp_path / "pairs.jsonl"
+    PairsReporter(Settings()).write({}, [record()], ["a.py::f"], pairs)
+    asked: list[Any] = []
+
+    def script(method: str, path: str, body: Any) -> Any:
+        if path == "/v1/messages/batches":
+            asked.extend(body["requests"])
+        if path.endswith("/results"):
+            answer = {"type": "text", "text": '{"equivalence_score": 0.7}'}
+            usage = {"input_tokens": 9, "output_tokens": 9}
+            message = {"type": "message", "content": [answer], "usage": usage, "stop_reason": "end_turn"}
+            lines = (
+                json.dumps(
+                    {"custom_id": item["custom_id"], "result": {"type": "succeeded", "message": message}}
+                )
+                for item in asked
+            )
+            return 200, {"Content-Type": "application/x-jsonl"}, "\n".join(lines).encode()
+        batch = {"id": "b1", "type": "message_batch", "processing_status": "ended"}
+        return 200, {}, {**batch, "results_url": f"{server.url}/v1/messages/batches/b1/results"}
+
+    server.script = script
+    name, store = "judge:ours@anthropic:claude-sonnet-4-6", tmp_path / "store"
+    scores = tmp_path / "scores.jsonl"
+    arguments = ["--store", str(store), "--metrics", name, "--batch", "-o", str(scores)]
+    assert main(["score", str(pairs), *arguments]) == 0
+    assert len(asked) == 2
+    before = len(server.requests)
+    scorer = Scorer((name,), store=DirectoryStore(store), settings=MetricSettings(), counters=Counters())
+    try:
+        found = scorer.scored(record())
+    finally:
+        scorer.close()
+    assert found.target is not None
+    assert found.reference is not None
+    assert [found.target.scores[0].value, found.reference.scores[0].value] == [0.7, 0.7]
+    assert len(server.requests) == before

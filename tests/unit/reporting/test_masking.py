@@ -131,7 +131,7 @@ def shown_everywhere(record: AuditRecord, tmp_path: Path, settings: Settings) ->
         "terminal": failure_report(record, rerun="pytest x", color=False),
         "reason": record.verdict.reason,
     }
-    for form in sorted(REGISTRY["reporter"].keys() - {"harness"}):
+    for form in sorted(REGISTRY["reporter"].keys() - {"harness", "pairs"}):
         path = tmp_path / form
         load("reporter", form)(settings).write({"tool": {"name": "t"}}, [record], ["a.py::f"], path)
         text = path.read_text(encoding="utf-8")
