@@ -29,10 +29,10 @@ def test_a_record_arrives_as_it_was_sent_whoever_comes_first() -> None:
         early.set_result(RECORD)
         outbox.pass_on("x::early", early)
         outbox.pass_on("x::late[model]", late)
-        assert inbox.wait("x::early") == RECORD
+        assert inbox.wait("x::early", "run") == RECORD
         timer = threading.Timer(0.1, late.set_result, [RECORD])
         timer.start()
-        assert inbox.wait("x::late[model]") == RECORD
+        assert inbox.wait("x::late[model]", "run") == RECORD
         timer.join()
         assert outbox.path.stat().st_mode & 0o077 == 0  # training code is nobody else's to read
     finally:
@@ -46,7 +46,7 @@ def test_whoever_waits_learns_that_the_controller_has_ended() -> None:
     timer = threading.Timer(0.1, outbox.close)
     timer.start()
     with pytest.raises(AuditError, match="process that audits has ended"):
-        inbox.wait("x::f")
+        inbox.wait("x::f", "run")
     timer.join()
 
 
@@ -56,7 +56,7 @@ def test_whoever_waits_learns_of_a_controller_that_was_killed(monkeypatch: pytes
         inbox = RecordInbox(outbox.path)
         monkeypatch.setattr(relay.os, "getppid", lambda: 1)
         with pytest.raises(AuditError, match="has ended"):
-            inbox.wait("x::f")
+            inbox.wait("x::f", "run")
     finally:
         outbox.close()
 
@@ -73,4 +73,18 @@ def test_a_record_that_cannot_be_laid_down_ends_the_waiting(monkeypatch: pytest.
     future.set_result(RECORD)
     outbox.pass_on("x::f", future)
     with pytest.raises(AuditError, match="can hand over no more"):
-        inbox.wait("x::f")
+        inbox.wait("x::f", "run")
+
+
+def test_whoever_waits_for_a_run_that_was_ended_learns_why() -> None:
+    outbox = RecordOutbox()
+    try:
+        inbox = RecordInbox(outbox.path)
+        outbox.stop("one", "enough is known")
+        future: Future[AuditRecord] = Future()
+        future.set_result(RECORD)
+        outbox.pass_on("x::f", future)
+        assert inbox.wait("x::g", "one") == "enough is known"
+        assert inbox.wait("x::f", "two") == RECORD
+    finally:
+        outbox.close()
