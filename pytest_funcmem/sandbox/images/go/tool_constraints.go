@@ -107,7 +107,8 @@ func (s *solver) learn(node ast.Node) {
 		s.learnLiteral(node)
 	case *ast.TypeAssertExpr:
 		if found := s.open(s.typeOf(node.X)); found != nil {
-			if found.declared {
+			if found.declared || s.isSelectedFrom(found) {
+				found.declared = true // an interface with methods needs a name
 				s.mark(&found.dynamic)
 			} else {
 				s.bind(found, "any")
@@ -140,6 +141,20 @@ func (s *solver) learn(node ast.Node) {
 	case *ast.DeferStmt:
 		s.results(node.Call, 0, nil)
 	}
+}
+
+// isSelectedFrom tells whether something is selected from values of a guessed type.
+func (s *solver) isSelectedFrom(found *guess) bool {
+	selected := len(found.methods) > 0
+	for _, file := range s.syntax[:2] {
+		ast.Inspect(file, func(node ast.Node) bool {
+			if selector, ok := node.(*ast.SelectorExpr); ok && s.open(s.typeOf(selector.X)) == found {
+				selected = true
+			}
+			return !selected
+		})
+	}
+	return selected
 }
 
 func coreOf(kind types.Type) types.Type {
