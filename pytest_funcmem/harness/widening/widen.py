@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Sandbox
@@ -11,6 +12,7 @@ from pytest_funcmem.core.records import Harness, InputState, OutputState, Scaffo
 from pytest_funcmem.harness.execution import Program, execute, original_program, spliced_program
 from pytest_funcmem.harness.outputs import same_output
 from pytest_funcmem.harness.proving import prove_states
+from pytest_funcmem.harness.widening.compiled_lacks import compiled_lack, widened_compiled
 from pytest_funcmem.harness.widening.labels import widened_label
 from pytest_funcmem.harness.widening.python_lacks import python_lack, widened_python
 
@@ -38,9 +40,11 @@ def lacks_of(function: SourceFunction, outputs: Sequence[OutputState]) -> frozen
 
     Only the outputs are looked at, and all of them are hostile: what may come out is on a short list.
     """
-    if function.language != "python":
-        return frozenset()
-    return frozenset(lack for lack in map(python_lack, outputs) if lack is not None)
+    if function.language == "python":
+        found = map(python_lack, outputs)
+    else:
+        found = map(partial(compiled_lack, function.language), outputs)
+    return frozenset(lack for lack in found if lack is not None)
 
 
 def lacks_of_candidate(
@@ -130,7 +134,11 @@ def widen(
 def _with(
     function: SourceFunction, harness: Harness, lacks: Sequence[str]
 ) -> tuple[Scaffold, tuple[InputState, ...]]:
-    scaffold, states = widened_python(function, harness.scaffold, harness.states, lacks)
+    scaffold, states = harness.scaffold, harness.states
+    if function.language == "python":
+        scaffold, states = widened_python(function, scaffold, states, lacks)
+    else:
+        scaffold = widened_compiled(function.language, scaffold, lacks)
     # A function of what was added, whatever the order in which it was found lacking.
     return replace(scaffold, version=harness.scaffold.version + len(lacks)), states
 
