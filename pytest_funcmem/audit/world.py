@@ -44,6 +44,7 @@ def open_world(
     runtime: str | None,
     progress: Callable[[str], None],
     more_programs: Mapping[str, Path] | None = None,
+    packages: Sequence[str] = (),
 ) -> World:
     """Open a sandbox for each language.
 
@@ -56,6 +57,7 @@ def open_world(
         progress: Told what is being done while an image is built.
         more_programs: Programs that each sandbox is made with beside those of its language. They change no
             output, so they are in no key.
+        packages: Debian packages that Docker's images are to have beside their own.
 
     Raises:
         SandboxUnavailableError: The machine offers no such isolation.
@@ -80,6 +82,7 @@ def open_world(
                 workers=workers,
                 image=image if language == "python" else None,
                 runtime=runtime,
+                packages=packages,
                 progress=progress,
             )
             notices.update(dict.fromkeys(sandbox.notices))
@@ -123,4 +126,6 @@ def world_of(sandbox: Sandbox, language: Language = "python") -> Json:
     else:
         key["toolkit"] = toolkit_for(language).version
         key["toolchain"] = about.get("toolchain")
+    if about.get("packages"):
+        key["packages"] = [about["packages"], about.get("image")]  # which versions they are, the image tells
     return key

@@ -436,6 +436,15 @@ OPTIONS: tuple[Option, ...] = (
         help="Docker image to run Python in, instead of the one this package builds.",
     ),
     Option(
+        name="packages",
+        kind="text",
+        default=(),
+        metavar="NAME",
+        repeatable=True,
+        help="Debian package that the Docker images have beside their own, for functions and agents "
+        "(repeatable).",
+    ),
+    Option(
         name="runtime",
         kind="text",
         default=None,
@@ -504,6 +513,7 @@ class Settings:
     judge_max_cost: float | None = None
     prices: str | None = None
     image: str | None = None
+    packages: tuple[str, ...] = ()
     runtime: str | None = None
     server_timeout: float = 300.0
 

@@ -149,6 +149,7 @@ def _open_world(settings: Settings, languages: Sequence[Language]) -> Iterator[W
         languages,
         workers=1,
         image=settings.image,
+        packages=settings.packages,
         runtime=settings.runtime,
         progress=_note,
     )

@@ -175,6 +175,7 @@ class AuditRun:
             image=settings.image,
             runtime=settings.runtime,
             progress=self.progress.say,
+            packages=settings.packages,
             more_programs=None if self.agent is None else self.agent.programs,
         )
         for notice in world.notices:

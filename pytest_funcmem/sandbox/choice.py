@@ -24,6 +24,7 @@ def open_sandbox(
     image: str | None = None,
     runtime: str | None = None,
     language: str = "python",
+    packages: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> WarmSandbox:
     """Make and open the sandbox of a name. What the user should know of it stands in its ``notices``.
@@ -36,6 +37,7 @@ def open_sandbox(
         runtime: Container runtime that Docker is to use, such as ``runsc`` or ``kata``; None takes its
             default.
         language: Whose image Docker is to use. Namespaces have the host's Python and nothing else.
+        packages: Debian packages that Docker's image is to have beside its own.
         progress: Told what is being done while an image is built.
 
     Raises:
@@ -45,14 +47,16 @@ def open_sandbox(
     """
     match name:
         case "docker":
-            sandbox = _docker(programs, workers, image, runtime, language, progress)
+            sandbox = _docker(programs, workers, image, runtime, language, packages, progress)
         case "namespace":
+            _refuse_packages(packages)
             sandbox = NamespaceSandbox(programs=programs, workers=workers)
         case "auto":
             why_not = _why_not_docker()
             if why_not is None:
-                sandbox = _docker(programs, workers, image, runtime, language, progress)
+                sandbox = _docker(programs, workers, image, runtime, language, packages, progress)
             else:
+                _refuse_packages(packages)
                 sandbox = NamespaceSandbox(programs=programs, workers=workers)
                 sandbox.notices = (f"Docker is not used: {why_not}.", *sandbox.notices)
         case _:
@@ -95,12 +99,22 @@ def build_images(
         client.close()
 
 
+def _refuse_packages(packages: Sequence[str]) -> None:
+    if packages:
+        raise UsageError(
+            "The namespace sandbox has nothing but the host's Python: no package can be put into it.",
+            where="--funcmem-packages",
+            remedy="Use --funcmem-sandbox=docker, or leave the packages out.",
+        )
+
+
 def _docker(
     programs: Mapping[str, Path],
     workers: int,
     image: str | None,
     runtime: str | None,
     language: str,
+    packages: Sequence[str],
     progress: Callable[[str], None] | None,
 ) -> WarmSandbox:
     if not _docker_installed():
@@ -113,6 +127,7 @@ def _docker(
         image=image,
         runtime=runtime,
         language=language,
+        packages=packages,
         progress=progress,
     )
 

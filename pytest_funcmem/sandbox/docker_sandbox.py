@@ -6,7 +6,7 @@ Finds the engine and the image; what a container is made of is in ``container``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from pytest_funcmem.sandbox.container import (
     seccomp_digest,
 )
 from pytest_funcmem.sandbox.images.build import Progress, ensure_image, toolchain_versions
+from pytest_funcmem.sandbox.images.packages import check_packages, ensure_packages
 from pytest_funcmem.sandbox.ownership import OWNER_LABEL, is_orphan
 from pytest_funcmem.sandbox.pool import TASKS_PER_WORKER, WarmSandbox, Worker, check_limits
 from pytest_funcmem.sandbox.service import WarmService
@@ -88,6 +89,7 @@ class DockerSandbox(WarmSandbox):
         workers: Tasks that may run at one time; 0 means one per core.
         image: Image to use; None builds this package's image of the language on first use.
         language: Whose image is built and used where none is given.
+        packages: Debian packages that it has beside; installed on first use.
         runtime: Container runtime of the engine, such as ``runsc``; None takes the engine's default.
         progress: Told what is being done while an image is built.
         tasks_per_worker: Tasks after which a container is replaced.
@@ -103,6 +105,7 @@ class DockerSandbox(WarmSandbox):
         workers: int = 0,
         image: str | None = None,
         language: str = "python",
+        packages: Sequence[str] = (),
         runtime: str | None = None,
         progress: Progress | None = None,
         tasks_per_worker: int = TASKS_PER_WORKER,
@@ -110,6 +113,7 @@ class DockerSandbox(WarmSandbox):
         super().__init__(programs=programs, workers=workers, tasks_per_worker=tasks_per_worker)
         self._wanted_image = image
         self._language = language
+        self._packages = check_packages(packages, where="--funcmem-packages")
         self._runtime = runtime
         self._progress = progress or _log.info
         self._client: Any = None
@@ -132,6 +136,8 @@ class DockerSandbox(WarmSandbox):
         about: dict[str, Json] = {**super().identity(), **self._engine, "image": self._image}
         if self._toolchain:
             about["toolchain"] = dict(self._toolchain)
+        if self._packages:
+            about["packages"] = list(self._packages)
         return about
 
     def _prepare(self) -> None:
@@ -143,6 +149,10 @@ class DockerSandbox(WarmSandbox):
             reap_orphans(self._client)
             self._image = self._find_image()
             self._toolchain = toolchain_versions(self._client, self._image)
+            if self._packages:
+                self._image = ensure_packages(
+                    self._client, self._image, self._language, self._packages, self._progress
+                )
         except ENGINE_FAILURES as exc:
             self._release()
             raise SandboxUnavailableError(

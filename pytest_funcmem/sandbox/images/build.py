@@ -36,8 +36,10 @@ __all__ = [
     "LANGUAGES",
     "TOOLCHAIN_LABEL",
     "Progress",
+    "build_from",
     "ensure_image",
     "find_image",
+    "present_image",
     "toolchain_versions",
 ]
 
@@ -88,7 +90,7 @@ def ensure_image(
         SandboxUnavailableError: There is no base, or the build failed.
     """
     _check_language(language)
-    base_id = _present(client, base) if base else None
+    base_id = present_image(client, base) if base else None
     if base and base_id is None:
         base_id = _pull(client, base, progress)
         if base_id is None:
@@ -99,7 +101,7 @@ def ensure_image(
     if base_id is None:
         base_id = _present_default_base(client, language) or _make_default_base(client, language, progress)
     tag = _tag(language, base_id)
-    return _present(client, tag) or _build(client, base_id, tag, language, progress)
+    return present_image(client, tag) or _build(client, base_id, tag, language, progress)
 
 
 def find_image(client: Any, *, language: str) -> str | None:
@@ -110,7 +112,7 @@ def find_image(client: Any, *, language: str) -> str | None:
     """
     _check_language(language)
     base_id = _present_default_base(client, language)
-    return None if base_id is None else _present(client, _tag(language, base_id))
+    return None if base_id is None else present_image(client, _tag(language, base_id))
 
 
 def toolchain_versions(client: Any, image: str) -> dict[str, str]:
@@ -135,7 +137,8 @@ def _tag(language: str, base_id: str) -> str:
     return f"funcmem/{language}:{recipe_digest(language, base_id)}"
 
 
-def _present(client: Any, name: str) -> str | None:
+def present_image(client: Any, name: str) -> str | None:
+    """Id of the image of a name; None where there is none."""
     try:
         image_id: str = client.images.get(name).id
     except docker.errors.ImageNotFound:
@@ -160,7 +163,7 @@ def _host_tag(packages: tuple[HostPackage, ...]) -> str:
 def _present_default_base(client: Any, language: str) -> str | None:
     """What is here already wins over asking the network again at every start."""
     for name in (_registry_base(language), _host_tag(_host_packages()), _DEBOOTSTRAP_TAG):
-        present = _present(client, name)
+        present = present_image(client, name)
         if present is not None:
             return present
     return None
@@ -240,7 +243,7 @@ def _pull(client: Any, name: str, progress: Progress) -> str | None:
             _log.info("no registry answered for %s in %.0f s", name, patience)
             return None
         if event is None:
-            return _present(client, name)
+            return present_image(client, name)
         if "error" in event:
             _log.info("pulling %s failed: %s", name, event["error"])
             return None
@@ -263,6 +266,15 @@ def _build(client: Any, base_id: str, tag: str, language: str, progress: Progres
     image_id = _run_build(client, labelling, _say_nothing, what=tag, tag=tag, labels=labels)
     progress(f"built {tag} in {time.monotonic() - start:.0f} s")
     return image_id
+
+
+def build_from(client: Any, context: IO[bytes], tag: str, progress: Progress) -> str:
+    """Build an image from a context, which needs no base beside what its recipe names; gives its id.
+
+    Raises:
+        SandboxUnavailableError: The build failed.
+    """
+    return _run_build(client, context, progress, what=tag, tag=tag, arguments=_proxies())
 
 
 def _say_nothing(_line: str) -> None:

@@ -80,7 +80,7 @@ JAVA = sorted(
         ),
         (
             "c",
-            {f"c/{name}.c" for name in ("dumping", "filling", "memory", "running", "start", "world")}
+            {f"c/{name}.c" for name in ("dumping", "filling", "given", "memory", "running", "start", "world")}
             | {"c/runtime.h"},
         ),
     ],
