@@ -93,3 +93,44 @@ def test_what_seems_to_be_constants_differs(prepare: Prepare, some_states: State
     (run,) = case.run(some_states(40), coverage=True)
     kinds = {str(one.value) for one in run.outputs if one.outcome == "returned"}
     assert len(kinds) >= 3
+
+
+GENERIC = """package some
+
+import "example.org/kit/set"
+
+type index struct {
+	words set.Set[string]
+	byLen map[int]*list[string]
+}
+
+func (x *index) Add(words []string, most int) int {
+	added := set.New[string]()
+	for _, word := range words {
+		if len(word) > most || x.words.Contains(word) {
+			continue
+		}
+		added.Insert(word)
+		x.words.Insert(word)
+		if x.byLen[len(word)] == nil {
+			x.byLen[len(word)] = &list[string]{}
+		}
+	}
+	return added.Len()
+}
+"""
+
+
+def test_instances_of_generics_that_are_missing_are_made_up(prepare: Prepare, some_states: States) -> None:
+    case = prepare(GENERIC, "index.Add")
+    mocks = set(case.prepared.scaffold.mocks)
+    assert {"set.Set[string]", "set.New[string]", "list[string]"} <= mocks
+    states = some_states(40)
+    (original,) = case.run(states, coverage=True)
+    assert {line for one in original.outputs for line in one.lines} >= {1, 2, 3, 4, 6, 7, 8, 12}
+    assert "set.Set[string].Insert" in {call["path"] for one in original.outputs for call in one.calls}
+    code = case.function.code
+    same, other = case.run(states, code.replace("added", "fresh"), code.replace("> most", ">= most"))
+    assert (same.loaded, other.loaded) == (True, True), same.load_detail
+    assert [one.calls for one in same.outputs] == [one.calls for one in original.outputs]
+    assert [one.calls for one in other.outputs] != [one.calls for one in original.outputs]

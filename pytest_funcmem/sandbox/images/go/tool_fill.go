@@ -79,7 +79,15 @@ func fillOne(o outline, code, suffix string, coverage bool) filled {
 	var edits []edit
 	imports := map[string]string{}
 	locals := localNames(function)
+	instances := map[string]bool{}
+	for _, name := range o.Instances {
+		instances[name] = true
+	}
 	ast.Inspect(function, func(node ast.Node) bool {
+		if name, _, arguments := instanceName(node); instances[name] && isClosed(arguments, locals) {
+			edits = append(edits, edit{offset(node.Pos()), offset(node.End()), name})
+			return false
+		}
 		if selector, ok := node.(*ast.SelectorExpr); ok {
 			if base, ok := selector.X.(*ast.Ident); ok && !locals[base] {
 				if path, standard := o.Standard[base.Name]; standard {

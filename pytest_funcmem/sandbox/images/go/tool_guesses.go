@@ -376,5 +376,9 @@ func shownName(name string) string {
 	if strings.HasPrefix(name, "funcmem__t") {
 		return "made-up " + strings.TrimPrefix(name, "funcmem__")
 	}
-	return strings.Replace(name, "__", ".", 1)
+	name, argument, instance := strings.Cut(name, "__of__")
+	if instance {
+		argument = "[" + argument + "]"
+	}
+	return strings.Replace(name, "__", ".", 1) + argument
 }

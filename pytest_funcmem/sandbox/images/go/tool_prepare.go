@@ -29,6 +29,7 @@ type outline struct {
 	Renamed  map[string]string `json:"renamed"`  // "package.Name" -> name, where it is not package__Name
 	Missing  []string          `json:"missing"`  // names of missing packages
 	Standard map[string]string `json:"standard"` // local name -> import path
+	Instances []string `json:"instances"` // plain names of instances of what is missing and generic
 }
 
 func prepare(request prepareRequest, l *library) (reply prepareReply) {
@@ -63,6 +64,11 @@ func prepare(request prepareRequest, l *library) (reply prepareReply) {
 			o.Renamed[pkg+"."+selector.Sel.Name] = name
 		}
 	}
+	instances := map[string]bool{}
+	for _, name := range src.instances {
+		instances[name] = true
+	}
+	o.Instances = sortedKeys(instances)
 	text, _ := json.Marshal(o)
 	reply = prepareReply{
 		OK: true, Special: special, Mocks: s.madeUpNames(),

@@ -35,6 +35,7 @@ type source struct {
 	target    *piece
 	resolved  map[*ast.Ident]bool // identifiers that stand for something local
 	packages  map[*ast.SelectorExpr]string
+	instances map[ast.Node]string // of what is missing and generic, with the plain names that they get
 	embedded  map[string]bool
 	selectors map[string]bool
 }
@@ -50,6 +51,7 @@ func readSource(text string, start, end int, l *library) *source {
 		text: text, files: token.NewFileSet(), byName: map[string]*piece{}, methods: map[string][]*piece{},
 		standard: map[string]string{}, missing: map[string]string{}, resolved: map[*ast.Ident]bool{},
 		packages: map[*ast.SelectorExpr]string{}, embedded: map[string]bool{}, selectors: map[string]bool{},
+		instances: map[ast.Node]string{},
 	}
 	file, err := parser.ParseFile(s.files, "file.go", text, parser.ParseComments)
 	if err == nil && file != nil {
@@ -215,6 +217,7 @@ func (s *source) takeImport(spec *ast.ImportSpec, l *library) {
 // findPackages notes which selectors of a piece select from a missing package.
 func (s *source) findPackages(p *piece) {
 	locals := localNames(p.node)
+	s.findInstances(p, locals)
 	ast.Inspect(p.node, func(node ast.Node) bool {
 		switch node := node.(type) {
 		case *ast.SelectorExpr:
@@ -379,6 +382,9 @@ func (s *source) written(p *piece) string {
 				}
 			}
 		}
+		if name, ok := s.instances[node]; ok {
+			edits = append(edits, edit{relative(node.Pos()), relative(node.End()), name})
+		}
 		if selector, ok := node.(*ast.SelectorExpr); ok {
 			if pkg, ok := s.packages[selector]; ok {
 				edits = append(edits, edit{relative(selector.Pos()), relative(selector.End()), s.newName(pkg, selector.Sel.Name)})
@@ -467,6 +473,9 @@ func (s *source) typeText(expr ast.Expr) string {
 			from := p.start + position.Offset - base
 			text := s.text[from : from+int(expr.End()-expr.Pos())]
 			ast.Inspect(expr, func(node ast.Node) bool {
+				if name, ok := s.instances[node]; ok {
+					edits = append(edits, edit{int(node.Pos() - expr.Pos()), int(node.End() - expr.Pos()), name})
+				}
 				if selector, ok := node.(*ast.SelectorExpr); ok {
 					if pkg, ok := s.packages[selector]; ok {
 						edits = append(edits, edit{int(selector.Pos() - expr.Pos()), int(selector.End() - expr.Pos()), s.newName(pkg, selector.Sel.Name)})
