@@ -228,10 +228,11 @@ def judge(
         )
         if wider is not None:
             # One scaffold for all: the candidate that lacked nothing is run again with it, too.
-            harness, seconds = wider
-            built = replace(built, harness=harness, sha256=_sha256(harness), seconds=built.seconds + seconds)
+            found, seconds = wider
+            built = replace(built, harness=found, sha256=_sha256(found), seconds=built.seconds + seconds)
             began += seconds
-            runs = run(harness, built.sha256)
+            harness = found if isinstance(found, Harness) else None
+            runs = [None, None] if harness is None else run(harness, built.sha256)
     sides: list[Side] = []
     for (identity, generated), candidate, outputs in zip((target, reference), candidates, runs, strict=True):
         if outputs and all(output.outcome == "unloadable" for output in outputs):

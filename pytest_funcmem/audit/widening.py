@@ -44,7 +44,7 @@ def widened_harness(
     world: Json,
     store: Store,
     settings: Settings,
-) -> tuple[Harness, float] | None:
+) -> tuple[Harness | Inconclusive, float] | None:
     """The harness with all that candidates lacked of it, theirs and those of earlier audits.
 
     Args:
@@ -58,7 +58,8 @@ def widened_harness(
         settings: Of the audit.
 
     Returns:
-        The harness, and the seconds that making it took; None where nothing is lacking or can be added.
+        The harness, and the seconds that making it took; None where nothing is lacking or can be added. In
+        the harness's place, that the budget ran out: a slow machine must not judge by another harness.
 
     Raises:
         SandboxError: The sandbox failed.
@@ -77,11 +78,9 @@ def widened_harness(
     found: Any = reuse(store, "harness", key, Harness | Inconclusive)
     if found is None:
         made = widen(function, harness, sorted(wanted), sandbox, settings)
-        found = (
-            made.harness
-            if made is not None
-            else Inconclusive(reason="weak_harness", detail="widened, the original would do something else")
-        )
+        found = made if isinstance(made, Inconclusive) else made.harness
+        if isinstance(found, Inconclusive) and found.reason == "budget":
+            return found, time.monotonic() - began
         store.put("harness", key, encode(found))
     if not isinstance(found, Harness):
         return None

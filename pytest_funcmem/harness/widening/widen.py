@@ -8,7 +8,14 @@ from functools import partial
 
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Sandbox
-from pytest_funcmem.core.records import Harness, InputState, OutputState, Scaffold, SourceFunction
+from pytest_funcmem.core.records import (
+    Harness,
+    Inconclusive,
+    InputState,
+    OutputState,
+    Scaffold,
+    SourceFunction,
+)
 from pytest_funcmem.harness.execution import Program, execute, original_program, spliced_program
 from pytest_funcmem.harness.outputs import same_output
 from pytest_funcmem.harness.proving import prove_states
@@ -20,6 +27,11 @@ __all__ = ["MOST_LACKS", "Widened", "lacks_of", "lacks_of_candidate", "widen"]
 
 MOST_LACKS = 12
 """What lacks more than that is not repaired at all."""
+
+
+_CHANGED = Inconclusive(
+    reason="weak_harness", detail="with what candidates lack, the original would do something else"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +102,7 @@ def lacks_of_candidate(
 
 def widen(
     function: SourceFunction, harness: Harness, lacks: Sequence[str], sandbox: Sandbox, settings: Settings
-) -> Widened | None:
+) -> Widened | Inconclusive:
     """Widen a harness, as far as every output of the original stays as it was.
 
     The result depends on the harness and on what is lacking, and on nothing else of any candidate.
@@ -103,7 +115,8 @@ def widen(
         settings: Conditions of a valid harness, and the budget in seconds.
 
     Returns:
-        None where nothing can be added without a change, or the widened harness does not prove itself.
+        The harness; or why there is none: nothing can be added without a change, the widened harness does not
+        prove itself, or the budget ran out, which alone may come out otherwise the next time.
 
     Raises:
         SandboxError: The sandbox failed.
@@ -118,14 +131,14 @@ def widen(
     if not unchanged(kept):
         kept = [lack for lack in kept if unchanged([lack])] if len(kept) > 1 else []
         if not kept or not unchanged(kept):
-            return None
+            return _CHANGED
     scaffold, states = _with(function, harness, kept)
     label = widened_label(harness, kept)
     proved = prove_states(function, scaffold, states, sandbox, settings, builder=label)
-    if not isinstance(proved, Harness) or len(proved.states) != len(harness.states):
-        return None
-    if not _outputs_stay(harness, proved.expected, settings):
-        return None
+    if isinstance(proved, Inconclusive):
+        return proved
+    if len(proved.states) != len(harness.states) or not _outputs_stay(harness, proved.expected, settings):
+        return _CHANGED
     # What came back of a proof on a loaded machine must not make candidates hurry.
     timeout_s = max(proved.state_timeout_s, harness.state_timeout_s)
     return Widened(harness=replace(proved, state_timeout_s=timeout_s), lacks=tuple(kept))

@@ -14,7 +14,7 @@ from pytest_funcmem.harness.execution import execute, spliced_program
 from pytest_funcmem.harness.outputs import similarity
 from pytest_funcmem.harness.proving import prove_states
 from pytest_funcmem.harness.widening.compiled_lacks import compiled_lack
-from pytest_funcmem.harness.widening.widen import lacks_of_candidate, widen
+from pytest_funcmem.harness.widening.widen import Widened, lacks_of_candidate, widen
 from pytest_funcmem.languages import frontend
 from pytest_funcmem.sandbox.choice import open_sandbox
 
@@ -164,7 +164,7 @@ def test_a_candidate_compiles_once_it_has_what_it_lacked(
         assert {output.outcome for output in outputs} == {"unloadable"}
         assert lacks_of_candidate(function, harness, candidate, outputs, sandbox) == lacks
         found = widen(function, harness, lacks, sandbox, settings)
-        assert found is not None
+        assert isinstance(found, Widened), found
         assert found.lacks == lacks
         score, _ = similarity(found.harness.expected, run(found.harness))
     assert score == 1.0

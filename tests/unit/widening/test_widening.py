@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from pytest_funcmem.core.records import (
     AuditRecord,
     Completion,
     Harness,
+    Inconclusive,
     InputState,
     ModelIdentity,
     OutputState,
@@ -25,9 +27,9 @@ from pytest_funcmem.core.records import (
 )
 from pytest_funcmem.harness.execution import execute, spliced_program
 from pytest_funcmem.harness.proving import prove_states
-from pytest_funcmem.harness.widening.labels import widenings
+from pytest_funcmem.harness.widening.labels import widened_label, widenings
 from pytest_funcmem.harness.widening.python_lacks import READ_STYLE, python_lack
-from pytest_funcmem.harness.widening.widen import MOST_LACKS, lacks_of_candidate, widen
+from pytest_funcmem.harness.widening.widen import MOST_LACKS, Widened, lacks_of_candidate, widen
 from pytest_funcmem.languages.python import PythonFrontend
 from pytest_funcmem.store.codec import encode
 from pytest_funcmem.store.memory_store import MemoryStore
@@ -185,7 +187,7 @@ def test_what_lacks_too_much_is_not_repaired(proved, sandbox: Sandbox) -> None:
 def test_widening_leaves_the_original_as_it_was(proved, sandbox: Sandbox) -> None:
     function, harness = proved(STEPS, STRIDES)
     found = widen(function, harness, ["import re", "import math"], sandbox, Settings())
-    assert found is not None
+    assert isinstance(found, Widened), found
     assert found.lacks == ("import math", "import re")
     wide = found.harness
     assert wide.expected == harness.expected
@@ -199,16 +201,36 @@ def test_widening_leaves_the_original_as_it_was(proved, sandbox: Sandbox) -> Non
     assert wide.evidence.strength == harness.evidence.strength
     # Whoever finds it, in whatever order: the same bytes.
     again = widen(function, harness, ["import math", "import re"], sandbox, Settings())
-    assert again is not None
+    assert isinstance(again, Widened)
     assert encode(again.harness) == encode(wide)
+
+
+def test_labels_say_what_was_added(proved) -> None:
+    _, harness = proved(STEPS, STRIDES)
+    for builder, added, label in (
+        ("agent/1 m", ["import re"], "agent/1 m, widened: import re"),
+        ("local/4, widened: import math", ["import re"], "local/4, widened: import math; import re"),
+        ("local/4, edited", ["import re"], "local/4, edited, widened: import re"),
+        (
+            "local/4, widened: import math, edited",
+            ["import re"],
+            "local/4, edited, widened: import math; import re",
+        ),
+    ):
+        before = replace(harness, builder=builder)
+        after = replace(harness, builder=widened_label(before, added))
+        assert after.builder == label
+        assert widenings(after) == (*widenings(before), "import re")
 
 
 def test_nothing_is_added_that_the_original_would_notice(proved, sandbox: Sandbox) -> None:
     text = STEPS.replace("    count = 0\n", "    count = 100 * ('math' in globals())\n")
     function, harness = proved(text, STRIDES)
-    assert widen(function, harness, ["import math"], sandbox, Settings()) is None
+    refused = widen(function, harness, ["import math"], sandbox, Settings())
+    assert isinstance(refused, Inconclusive)
+    assert refused.reason == "weak_harness"
     found = widen(function, harness, ["import math", "import re"], sandbox, Settings())
-    assert found is not None
+    assert isinstance(found, Widened), found
     assert found.lacks == ("import re",)
 
 
@@ -220,7 +242,7 @@ def test_lines_that_stand_for_a_file_are_read_in_every_style(proved, sandbox: Sa
     lacks = lacks_of_candidate(function, harness, code, outputs, sandbox)
     assert lacks == (READ_STYLE,)
     found = widen(function, harness, lacks, sandbox, Settings())
-    assert found is not None
+    assert isinstance(found, Widened), found
     wide = found.harness
     assert wide.states[0].arguments == ("_read_as_a_file(['1', '2'])", "9")
     read = outputs_of(function, wide, code, sandbox)
@@ -241,7 +263,7 @@ def test_a_list_that_is_no_file_stays_a_list(proved, sandbox: Sandbox) -> None:
     outputs = outputs_of(function, harness, code, sandbox)
     lacks = lacks_of_candidate(function, harness, code, outputs, sandbox)
     found = widen(function, harness, lacks, sandbox, Settings())
-    assert found is not None
+    assert isinstance(found, Widened), found
     assert found.harness.states == harness.states
     assert {o.outcome for o in outputs_of(function, found.harness, code, sandbox)} == {"raised"}
 
@@ -332,6 +354,16 @@ def test_the_order_of_checkpoints_changes_no_verdict_and_no_harness(
     final = [bench.judge(*pair).harness_sha256 for pair in pairs]
     assert final == [other.judge(*pair).harness_sha256 for pair in pairs]
     assert len(set(final)) == 1
+
+
+def test_a_budget_that_runs_out_decides_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    late = Inconclusive(reason="budget", detail="not proved within 60 s")
+    with monkeypatch.context() as patched:
+        patched.setattr("pytest_funcmem.harness.widening.widen.prove_states", lambda *args, **more: late)
+        record = bench.judge(BY_MATH, WRONG)
+    assert (record.verdict.kind, record.harness, record.harness_sha256) == ("inconclusive", late, None)
+    assert record.verdict.reason.startswith("budget: ")
+    assert bench.judge(BY_MATH, WRONG).verdict.kind == "functional"
 
 
 def test_what_was_found_is_not_found_again(bench: Bench) -> None:
