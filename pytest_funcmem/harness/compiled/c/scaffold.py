@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_funcmem.harness.compiled.c.allocators import library_call
 from pytest_funcmem.harness.compiled.c.description import Description, UnspeakableTypeError
 from pytest_funcmem.harness.compiled.c.standins import StandIns
 
@@ -105,6 +106,7 @@ def tail_of(
     lines = ["extern void fm_stub(int, void **, void *, void *); extern void fm_no_return(const char *);"]
     definitions: list[Definition] = []
     extra_globals = []
+    served: list[str] = []  # what is not made up after all
     for name in missing:
         peek = description.variable_names.get(f"fm_peek_{name}")
         if peek is None:
@@ -125,6 +127,15 @@ def tail_of(
                 variadic=kind.size == -1 and bool(kind.parts),
                 returns=name not in never_return,
             )
+            real = library_call(
+                name,
+                description.types[description.plain(kind.target)].kind,
+                [description.types[description.plain(part)].kind for part in kind.parts],
+            )
+            if real is not None:
+                lines.append(f"{_head(description, definition)} {{ {real} }}")
+                served.append(name)
+                continue
             lines.append(_defined(description, definition, len(definitions)))
         except UnspeakableTypeError:
             continue
@@ -156,7 +167,7 @@ def tail_of(
         if item.defined and not item.name.startswith(("fm_", "__"))
     ]
     variables = list(dict.fromkeys([*variables, *extra_globals]))
-    defined = list(dict.fromkeys([*functions, *(item.name for item in definitions)]))
+    defined = list(dict.fromkeys([*functions, *served, *(item.name for item in definitions)]))
     lines.append(_addresses("fm_globals", variables))
     lines.append(_addresses("fm_functions", defined))
     lines.append(_addresses("fm_callbacks", [name for name, _key in callbacks]))
@@ -175,14 +186,23 @@ def _with_length(description: Description, number: int, name: str) -> str:
     return re.sub(rf"\b{re.escape(name)}\[\]", f"{name}[16]", text)
 
 
-def _defined(description: Description, definition: Definition, number: int) -> str:
-    names = [f"a{place}" for place in range(len(definition.parameters))]
+def _names(definition: Definition) -> list[str]:
+    return [f"a{place}" for place in range(len(definition.parameters))]
+
+
+def _head(description: Description, definition: Definition) -> str:
     parameters = [
-        description.declared(kind, name) for kind, name in zip(definition.parameters, names, strict=True)
+        description.declared(kind, name)
+        for kind, name in zip(definition.parameters, _names(definition), strict=True)
     ]
     if definition.variadic:
         parameters.append("...")
-    head = description.declared(definition.result, f"{definition.name}({', '.join(parameters) or 'void'})")
+    return description.declared(definition.result, f"{definition.name}({', '.join(parameters) or 'void'})")
+
+
+def _defined(description: Description, definition: Definition, number: int) -> str:
+    names = _names(definition)
+    head = _head(description, definition)
     pointers = ", ".join([*(f"(void *)&{name}" for name in names), "0"])
     body = f"void *fm_a[] = {{{pointers}}};"
     answer, more = "0", "0"

@@ -494,6 +494,16 @@ void fm_fill_answer(void *at, int type, const char *name, uint64_t where)
     place = was_place;
 }
 
+/* Numbers among the globals become others, as what is made up might have changed them. */
+void fm_change_globals(uint64_t where)
+{
+    for (int i = 0; i < fm_table.global_count; i++) {
+        const struct fm_place *global = &fm_table.globals[i];
+        if (!(global->flags & FM_KEEP) && is_scalar(fm_table.types[global->type].kind))
+            fm_fill_answer(fm_program.globals[i], global->type, global->name, where);
+    }
+}
+
 /* One of some answers, decided like those of stand-ins. */
 int64_t fm_draw_answer(const char *name, uint64_t where, int count)
 {

@@ -122,13 +122,39 @@ size_t fm_room(const void *address)
 
 /* ------------------------------------------------------------------------------------ what is allocated */
 
+#define MAY_FAIL 4            /* allocations, the first of a run, for which there may be no memory */
+
+/* Whether there is no memory for what is asked now: a choice, or what comes after a failure is never seen. */
+static int is_refused(const char *caller)
+{
+    static int asked;
+    char text[60];
+    if (caller < fm_program.start || caller >= fm_program.end || ++asked > MAY_FAIL)
+        return 0;
+    fm_active = 0;
+    int refused = fm_draw_answer("memory", (uint64_t)asked, 12) == 11;
+    if (refused)
+        fm_given(text, (size_t)snprintf(text, sizeof text, "allocation %d fails", asked));
+    fm_active = 1;
+    if (refused)
+        errno = ENOMEM;
+    return refused;
+}
+
 static void *target_malloc(size_t size)
 {
     size_t align = size % 16 == 0 ? 16 : size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1;
     return fm_allocate(size, align, -1, 0);
 }
 
-void *malloc(size_t size) { return fm_active ? target_malloc(size) : __libc_malloc(size); }
+#define CALLER ((const char *)__builtin_return_address(0))
+
+void *malloc(size_t size)
+{
+    if (!fm_active)
+        return __libc_malloc(size);
+    return is_refused(CALLER) ? NULL : target_malloc(size);
+}
 
 void *calloc(size_t count, size_t size)
 {
@@ -139,7 +165,7 @@ void *calloc(size_t count, size_t size)
         errno = ENOMEM;
         return NULL;
     }
-    void *made = target_malloc(total);
+    void *made = is_refused(CALLER) ? NULL : target_malloc(total);
     return made == NULL ? NULL : memset(made, 0, total);
 }
 
@@ -162,6 +188,8 @@ void *realloc(void *address, size_t size)
 {
     if (!in_arena(address) && (address != NULL || !fm_active))
         return __libc_realloc(address, size);
+    if (fm_active && is_refused(CALLER))
+        return NULL;
     if (address == NULL)
         return target_malloc(size);
     struct fm_object *object = fm_object_at(address);

@@ -74,6 +74,7 @@ uint64_t fm_hash_text(const char *text, size_t length);
 uint64_t fm_seed(void);
 void fm_fill(void *at, int type, int flags, int pool, int depth);
 void fm_fill_global(void *at, const struct fm_place *place);
+void fm_change_globals(uint64_t place);
 void fm_fill_answer(void *at, int type, const char *name, uint64_t place);
 void fm_file_text(int fd, uint64_t where);
 void fm_draw_text(const char *name, uint64_t place, char *into);

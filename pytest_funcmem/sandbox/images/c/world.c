@@ -20,6 +20,7 @@
 #define MOST_CALLS 2000
 #define MOST_LOG (1 << 20)
 #define MOST_FILE 65536
+#define PATIENT 8             /* equal calls after which a stand-in does what may have been waited for */
 
 struct fm_text fm_calls;
 int fm_made_up, fm_ended;
@@ -105,6 +106,8 @@ void fm_stub(int number, void **arguments, void *result, void *list)
         nth += asked[i] == where;
     asked[call_count] = where;
     where = fm_mix(where, nth);
+    if (nth >= PATIENT)
+        fm_change_globals(where);
     const struct fm_type *type = &fm_table.types[stub->result];
     if (type->kind != FM_VOID && type->size > 0) {
         fm_made_up = 1;
