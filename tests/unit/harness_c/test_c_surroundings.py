@@ -8,7 +8,7 @@ import pytest
 
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import Inconclusive, InputState
-from pytest_funcmem.harness.compiled.c.conditionals import condition_lines, inactive_lines
+from pytest_funcmem.harness.compiled.c.conditionals import condition_lines, inactive_lines, static_lines
 from pytest_funcmem.harness.compiled.c.places import call_around
 from pytest_funcmem.harness.compiled.c.standins import type_macro
 from pytest_funcmem.harness.compiled.c.toolkit import CToolkit
@@ -152,3 +152,12 @@ def test_conditions_are_no_code_and_those_around_the_function_hold() -> None:
     text = "#ifdef NOT_THERE\nint f(int n)\n{\n#if N > 2\n  n++;\n#endif\n  return n;\n}\n#endif\n"
     assert inactive_lines(text, 1, 7) == {3}, "and nothing else"
     assert condition_lines("int f(int n)\n{\n#if N > 2\n  n++;\n#endif\n}") == {2, 4}
+
+
+def test_any_state_may_tell_a_change_of_static_data_apart() -> None:
+    text = "int f(int n)\n{\n  static int t[] = {\n    10, 20,\n    30 };\n  n += 7;\n  return t[n & 1];\n}\n"
+    assert static_lines(text) == {2, 3, 4}
+    (function,) = CFrontend().scan(text, path="a.c").functions
+    lines = {mutant.lines for mutant in KIT.mutants(function, limit=20)}
+    assert None in lines
+    assert frozenset({5}) in lines

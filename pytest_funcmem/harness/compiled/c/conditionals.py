@@ -1,4 +1,4 @@
-"""Which lines of a function its own conditionals leave out, as far as the file alone decides that."""
+"""Which lines of a function are no code that runs: left out by conditionals, or static data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 
-__all__ = ["condition_lines", "inactive_lines"]
+from pytest_funcmem.harness.compiled.c.chunks import tokens
+
+__all__ = ["condition_lines", "inactive_lines", "static_lines"]
 
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif|define|undef)\b(.*)$")
 _THERE = frozenset({"__GNUC__", "__linux__", "__linux", "linux", "__unix__", "__unix", "unix", "__x86_64__"})
@@ -28,6 +30,23 @@ def condition_lines(code: str) -> frozenset[int]:
         match = _DIRECTIVE.match(line)
         if match is not None and match[1] not in ("define", "undef"):
             found.add(number)
+    return frozenset(found)
+
+
+def static_lines(code: str) -> frozenset[int]:
+    """Lines of a function on which static data of its own has its values, counted from 0."""
+    found: set[int] = set()
+    start, depth = -1, 0
+    words = list(tokens(code))
+    for token, before in zip(words, [None, *words], strict=False):
+        if start < 0 and token.text == "static" and before is not None and before.text in "{};":
+            start, depth = token.start, 0
+        elif start >= 0:
+            depth += (token.text in "([{") - (token.text in ")]}") if token.kind == "mark" else 0
+            if token.text == ";" and depth == 0:
+                first = code.count("\n", 0, start)
+                found.update(range(first, first + code.count("\n", start, token.end) + 1))
+                start = -1
     return frozenset(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from pytest_funcmem.core.records import (
     SourceFunction,
 )
 from pytest_funcmem.harness.compiled.c.compiling import Compiled, compile_around
-from pytest_funcmem.harness.compiled.c.conditionals import condition_lines, inactive_lines
+from pytest_funcmem.harness.compiled.c.conditionals import condition_lines, inactive_lines, static_lines
 from pytest_funcmem.harness.compiled.c.description import CFunction, UnspeakableTypeError
 from pytest_funcmem.harness.compiled.c.native import PROGRAM, native_files
 from pytest_funcmem.harness.compiled.c.parameters import small_names, uses_of
@@ -157,24 +158,24 @@ class CToolkit:
         first = function.line - 1
         left_out = inactive_lines(function.text, first, first + function.code.count("\n"))
         left_out |= condition_lines(function.code)
-        if not left_out:
+        data = static_lines(function.code)
+        if not left_out | data:
             return tree_mutants(function, limit=limit)
-        # What no compiler sees cannot be told apart: mutants are taken from the rest.
+        # What no compiler sees cannot be told apart: mutants are taken from the rest. And no state is known
+        # to reach static data, though any may depend on it.
         lines = function.code.split("\n")
-        seen = [
-            mutant
-            for mutant in tree_mutants(function, limit=4 * limit)
-            if any(
-                number not in left_out
+        seen = []
+        for mutant in tree_mutants(function, limit=4 * limit if left_out else limit):
+            changed = {
+                number
                 for number, (old, new) in enumerate(zip_longest(lines, mutant.code.split("\n"), fillvalue=""))
                 if old != new
-            )
-        ]
-        return (
-            tuple(seen[place * len(seen) // limit] for place in range(limit))
-            if len(seen) > limit
-            else tuple(seen)
-        )
+            }
+            if changed - left_out:
+                seen.append(replace(mutant, lines=None) if changed & data else mutant)
+        if len(seen) > limit:
+            seen = [seen[place * len(seen) // limit] for place in range(limit)]
+        return tuple(seen)
 
 
 def _program(function: SourceFunction, scaffold: Scaffold) -> Program:
