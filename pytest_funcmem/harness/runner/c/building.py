@@ -131,17 +131,19 @@ def build_object(text: str, name: str, *, coverage: bool, debugging: bool) -> tu
 
 _LOC = re.compile(r"\s*\.loc (\d+) (\d+)")
 _FILE = re.compile(r'\s*\.file (\d+) (?:"[^"]*" )?"([^"]*)"')
+_INSTRUCTION = re.compile(r"\t[a-z]")
 _SECTION = re.compile(r"\s*\.(text|section|data|bss)\b(.*)")
 
 
 def _label_blocks(lines: list[str]) -> tuple[list[str], list[list[int]]]:
     """Put a label after each call that marks a block, and a table of them at the end.
 
-    A block is all that follows its mark up to the next: what the compiler laid out in one piece. The line at
-    which a mark stands belongs to it too.
+    A block is all that follows its mark up to the next: what the compiler laid out in one piece. A line is
+    one of a block where an instruction of the block stands on it; a block that tells no line of its own, such
+    as where branches meet again, has none.
     """
     files: dict[str, str] = {}
-    in_text = False
+    in_text = is_told = False
     place: tuple[str, int] = ("", 0)
     labelled: list[str] = []
     blocks: list[list[int]] = []
@@ -149,9 +151,7 @@ def _label_blocks(lines: list[str]) -> tuple[list[str], list[list[int]]]:
         labelled.append(line)
         found = _LOC.match(line)
         if found is not None:
-            place = (found[1], int(found[2]))
-            if blocks and in_text:
-                _note(blocks[-1], files, place)
+            place, is_told = (found[1], int(found[2])), True
             continue
         found = _FILE.match(line)
         if found is not None:
@@ -165,9 +165,12 @@ def _label_blocks(lines: list[str]) -> tuple[list[str], list[list[int]]]:
         ):
             labelled.append(f".Lfm_block_{len(blocks)}:")
             blocks.append([])
-            _note(blocks[-1], files, place)
+            place, is_told = place if is_told else ("", 0), False
         elif line.startswith("\t.cfi_endproc") or "\t.size\t" in line:
             place = ("", 0)
+        elif blocks and in_text and _INSTRUCTION.match(line):
+            _note(blocks[-1], files, place)
+            is_told = False
     table = ['\t.section .data.rel.ro,"aw"', "\t.balign 8", "\t.globl fm_blocks", "fm_blocks:"]
     table += [f"\t.quad .Lfm_block_{number}" for number in range(len(blocks))]
     table += ["\t.globl fm_blocks_end", "fm_blocks_end:", "\t.quad 0", ""]

@@ -388,6 +388,16 @@ void fm_dump(struct fm_text *out, const void *at, int type)
 
 /* ---------------------------------------------------------------------------------------- for people */
 
+static void show_text(struct fm_text *out, const char *text, size_t length)
+{
+    fm_put(out, "\"");
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        fm_printf(out, c == '"' || c == '\\' ? "\\%c" : c < 32 || c > 126 ? "\\%03o" : "%c", c);
+    }
+    fm_put(out, "\"");
+}
+
 static void show(struct fm_text *out, const char *at, int number, int depth)
 {
     const struct fm_type *type = &fm_table.types[number];
@@ -416,7 +426,7 @@ static void show(struct fm_text *out, const char *at, int number, int depth)
         size_t room = fm_room(value);
         if (value == NULL) fm_put(out, "NULL");
         else if (target->kind == FM_CHAR && target->size == 1 && room && strnlen(value, room) < room)
-            fm_put_json(out, value, strnlen(value, room < 100 ? room : 100));
+            show_text(out, value, strnlen(value, room < 100 ? room : 100));
         else if (target->kind == FM_FUNCTION) fm_put(out, "callback");
         else if (target->kind == FM_STREAM) fm_put(out, "stream");
         else if (room == 0 || target->size <= 0 || depth > 3) fm_put(out, "&...");
@@ -444,7 +454,7 @@ static void show(struct fm_text *out, const char *at, int number, int depth)
     case FM_ARRAY: {
         const struct fm_type *one = &fm_table.types[type->a];
         if (one->kind == FM_CHAR && one->size == 1) {
-            fm_put_json(out, at, strnlen(at, type->b < 100 ? (size_t)type->b : 100));
+            show_text(out, at, strnlen(at, type->b < 100 ? (size_t)type->b : 100));
             break;
         }
         fm_put(out, "{");
