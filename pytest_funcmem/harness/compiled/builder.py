@@ -28,7 +28,15 @@ from pytest_funcmem.harness.validate import state_problem
 
 __all__ = ["LocalCBuilder", "LocalGoBuilder", "LocalJavaBuilder", "LocalRustBuilder", "found_harness"]
 
+_SHARED_VERSION = "2"
 _LOGGER = logging.getLogger(__name__)
+
+
+class _Version:
+    """The version of a builder: that of what all compiled languages share, and that of the toolkit."""
+
+    def __get__(self, builder: object, kind: type[_LocalCompiledBuilder]) -> str:
+        return f"{_SHARED_VERSION}.{toolkit_for(kind.language).version}"
 
 
 class _LocalCompiledBuilder:
@@ -39,7 +47,7 @@ class _LocalCompiledBuilder:
     """
 
     name = "local"
-    version = "2"
+    version = _Version()
     language: ClassVar[Language]
 
     def __init__(self, settings: CompiledBuilderSettings) -> None:

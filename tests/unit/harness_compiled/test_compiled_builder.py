@@ -149,7 +149,7 @@ def test_a_harness_holds_distinct_states_that_show_their_arguments(monkeypatch: 
     assert found.evidence.coverage == 1.0
     assert found.evidence.outputs == 10
     assert [proof.name for proof in found.evidence.proofs] == ["self", "renamed"]
-    assert found.builder == "local/2"
+    assert found.builder == "local/2.1"
 
 
 def test_the_same_seed_gives_the_same_harness_and_another_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
