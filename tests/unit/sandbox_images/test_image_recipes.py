@@ -39,6 +39,7 @@ JAVA = sorted(
             "Compilation",
             "CompilerService",
             "Encoder",
+            "Examples",
             "Fitting",
             "Harness",
             "Instrumentation",

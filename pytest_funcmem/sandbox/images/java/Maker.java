@@ -30,6 +30,8 @@ final class Maker {
             java.util.concurrent.TimeUnit.class, IllegalStateException.class, long.class, java.util.Set.class,
             Deprecated.class, void.class);
 
+    private static final List<Class<?>> ANY_CONTAINERS = List.of(List.class, Map.class, String[].class, int[].class);
+
     private final ClassLoader loader;
     private final Choices choices;
     private final Map<TypeVariable<?>, Type> bound;
@@ -266,8 +268,8 @@ final class Maker {
             case 3, 4 -> plain.make(Integer.class);
             case 5 -> raw != Object.class ? plain.make(Double.class) : choices.below(2) == 0 ? null : made.isEmpty() ? null : made.get(choices.below(made.size()));
             case 6 -> plain.make(choices.below(2) == 0 ? Boolean.class : Double.class);
-            default -> raw != Object.class ? plain.make(Long.class) : choices.below(2) == 0
-                    ? make(List.class, depth + 1) : make(Map.class, depth + 1);
+            default -> raw != Object.class ? plain.make(Long.class)
+                    : make(ANY_CONTAINERS.get(choices.below(ANY_CONTAINERS.size())), depth + 1);
         };
     }
 

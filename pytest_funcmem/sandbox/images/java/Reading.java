@@ -8,6 +8,7 @@ import com.sun.source.tree.InstanceOfTree;
 import com.sun.source.tree.LiteralTree;
 import com.sun.source.tree.MemberReferenceTree;
 import com.sun.source.tree.MemberSelectTree;
+import com.sun.source.tree.MethodInvocationTree;
 import com.sun.source.tree.MethodTree;
 import com.sun.source.tree.Tree;
 import com.sun.source.tree.TypeCastTree;
@@ -32,6 +33,8 @@ import java.util.Set;
 /** What a parsed file says: its members, which of them the function reaches by name, and its literals. */
 final class Reading {
     private static final int MOST_LITERALS = 40;
+    /** Names of the platform's methods whose first argument is a pattern. */
+    private static final Set<String> PATTERN_TAKERS = Set.of("compile", "matches", "split", "replaceAll", "replaceFirst");
 
     final JCTree.JCCompilationUnit unit;
     JCTree.JCMethodDecl target;
@@ -242,6 +245,19 @@ final class Reading {
                 strings.add(text);
                 text.chars().limit(8).forEach(c -> characters.add(String.valueOf((char) c)));
             }
+        }
+
+        /** What a pattern is found in is as telling as the pattern itself. */
+        @Override
+        public Void visitMethodInvocation(MethodInvocationTree node, Void nothing) {
+            Symbol called = TreeInfo.symbol(((JCTree.JCMethodInvocation) node).meth);
+            if (called != null && PATTERN_TAKERS.contains(called.name.toString()) && !node.getArguments().isEmpty()) {
+                Type given = ((JCTree) node.getArguments().get(0)).type;
+                if (given != null && given.constValue() instanceof String pattern && pattern.length() <= 200) {
+                    strings.addAll(Examples.of(pattern));
+                }
+            }
+            return super.visitMethodInvocation(node, nothing);
         }
 
         @Override
