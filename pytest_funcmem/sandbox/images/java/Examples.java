@@ -166,8 +166,11 @@ final class Examples {
         } else {
             return;
         }
+        if (start + (long) times * once.length() > LONGEST) {
+            throw new IndexOutOfBoundsException("too long");
+        }
         out.setLength(start);
-        out.append(once.repeat(Math.min(times, LONGEST)));
+        out.append(once.repeat(times));
         if (place < pattern.length() && (pattern.charAt(place) == '?' || pattern.charAt(place) == '+')) {
             place++;
         }
