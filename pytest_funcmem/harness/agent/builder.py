@@ -30,7 +30,6 @@ from pytest_funcmem.harness.agent.limits import (
     FUNCTION_LIMITS,
     RUN_LIMITS,
     Allowance,
-    LimitReachedError,
     RunAllowance,
     parse_limits,
 )
@@ -123,10 +122,7 @@ class AgentBuilder:
             SandboxError: The sandbox failed; nothing is known about the function.
         """
         began = time.monotonic()
-        try:
-            allowance = Allowance(self._limits, self.allowance)
-        except LimitReachedError as reached:
-            return Inconclusive(reason="budget", detail=f"no agent was started: {reached}")
+        allowance = Allowance(self._limits, self.allowance)
         states: tuple[InputState, ...] = () if problem is None else problem.states
         surroundings = "" if function.language == "python" else function.text
         files = {
@@ -151,18 +147,19 @@ class AgentBuilder:
             )
         finally:
             allowance.close()
-            used(
-                AgentUse(
-                    model=self._spec,
-                    turns=allowance.turns,
-                    input_tokens=allowance.usage.input,
-                    output_tokens=allowance.usage.output,
-                    cache_read_tokens=allowance.usage.cache_read,
-                    cache_write_tokens=allowance.usage.cache_write,
-                    cost_usd=None if self._price is None else allowance.cost,
-                    seconds=time.monotonic() - began,
+            if allowance.turns:  # else none was started
+                used(
+                    AgentUse(
+                        model=self._spec,
+                        turns=allowance.turns,
+                        input_tokens=allowance.usage.input,
+                        output_tokens=allowance.usage.output,
+                        cache_read_tokens=allowance.usage.cache_read,
+                        cache_write_tokens=allowance.usage.cache_write,
+                        cost_usd=None if self._price is None else allowance.cost,
+                        seconds=time.monotonic() - began,
+                    )
                 )
-            )
 
     def hired(self, problem: Inconclusive | None, *, cancelled: Callable[[], bool]) -> HiredAgent:
         """The builder of one function, which remembers what its agent used.

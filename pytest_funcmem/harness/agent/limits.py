@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from pytest_funcmem.core.errors import UsageError
 from pytest_funcmem.core.protocols import Store
@@ -216,9 +217,6 @@ class Allowance:
         limits: Of the function.
         run: Of the run.
         clock: Gives seconds.
-
-    Raises:
-        LimitReachedError: The run leaves less than the function might cost: the agent is not started.
     """
 
     def __init__(
@@ -235,8 +233,7 @@ class Allowance:
         self._attempts = 0  # for which that is set aside
         # An agent is started only where the run can pay all that it may cost: then nothing stops it midway.
         self._reserves = limits.cost is not None and run.limits.cost is not None
-        self._reserved = (limits.cost or 0.0) if self._reserves else 0.0
-        run.hold(turns=0, tokens=0, cost=self._reserved)
+        self._reserved: float | None = None if self._reserves else 0.0  # None until the first request
 
     @property
     def limits_money(self) -> bool:
@@ -274,6 +271,11 @@ class Allowance:
         left = self.seconds_left
         if left is not None and left <= 0:
             raise LimitReachedError(_said("the function", "seconds", limits.seconds or 0.0))
+        if self._reserved is None:
+            # What an earlier run has paid of it is in the run's account already.
+            reserved = max(0.0, (limits.cost or 0.0) - self.cost)
+            self._run.hold(turns=0, tokens=0, cost=reserved)
+            self._reserved = reserved
         beyond = 0.0 if self._reserves else cost  # the run has set it aside already
         self._run.hold(turns=1, tokens=tokens + output, cost=beyond)
         self._most = cost
@@ -328,8 +330,9 @@ class Allowance:
             self.usage = self.usage + usage
         self.turns += 1
         self.cost += cost
-        taken = min(self._reserved, cost)
-        self._reserved -= taken
+        reserved = self._reserved or 0.0
+        taken = min(reserved, cost)
+        self._reserved = reserved - taken
         used = 0 if usage is None else usage.total
         self._run.settle(held=(turns, tokens, dollars + taken), turns=1, tokens=used, cost=cost)
 
@@ -341,7 +344,7 @@ class Allowance:
 
     def close(self) -> None:
         """Give back what was reserved. May be called twice."""
-        self._run.settle(held=(0, 0, self._reserved))
+        self._run.settle(held=(0, 0, self._reserved or 0.0))
         self._reserved = 0.0
 
 
@@ -349,13 +352,16 @@ def _read(value: Json) -> Account:
     """An account from the store; an empty one where there is none, or none that can be read."""
     if not isinstance(value, dict):
         return Account()
-    turns, tokens = value.get("turns"), value.get("tokens")
-    cost, seconds = value.get("cost"), value.get("seconds")
-    if not isinstance(turns, int) or not isinstance(tokens, int):
-        return Account()
-    if not isinstance(cost, int | float) or not isinstance(seconds, int | float):
+    amounts: list[Any] = [value.get(name) for name in ("turns", "tokens", "cost", "seconds")]
+    turns, tokens, cost, seconds = amounts
+    if not all(map(_is_amount, amounts)) or not isinstance(turns, int) or not isinstance(tokens, int):
         return Account()
     return Account(turns=turns, tokens=tokens, cost=float(cost), seconds=float(seconds))
+
+
+def _is_amount(value: object) -> bool:
+    """Whether it is a number that an account may hold: one that is none would lift every limit."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
 
 
 def _said(whose: str, name: str, limit: float) -> str:

@@ -34,7 +34,6 @@ MAX_ANSWER_TOKENS = 8_000
 """Most tokens of one answer, thoughts included."""
 
 _MOST_IDLE = 3
-_CHARACTERS_PER_TOKEN = 2.0  # few, so that a cost is rather thought too high
 _TURN_OVERHEAD = 200
 _TURN = "agent-turn"
 """Kind of stored turns."""
@@ -78,6 +77,8 @@ def converse(
         try:
             turn = dialogue.say(message)
         except LimitReachedError as reached:
+            if allowance.turns == 0:
+                return Inconclusive(reason="budget", detail=f"no agent was started: {reached}")
             return Inconclusive(reason="budget", detail=_left(f"the agent was ended: {reached}", toolbox))
         if turn.stop == "refused":
             said = " ".join(turn.message.text.split())[:300] or "nothing"
@@ -224,4 +225,5 @@ def _tool_json(tool: Tool) -> list[Json]:
 
 
 def _tokens(text: str) -> int:
-    return int(len(text) / _CHARACTERS_PER_TOKEN) + 1
+    """Most tokens that a text can be: no tokenizer makes several of one byte."""
+    return len(text.encode("utf-8", "replace")) + 1

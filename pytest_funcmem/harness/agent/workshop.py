@@ -11,7 +11,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +88,7 @@ class Workshop:
         size = len(content) + sum(len(self._files[other]) for other in others)
         if size > MOST_BYTES or len(others) >= MOST_FILES:
             raise WorkshopError(f"the directory may hold {MOST_BYTES >> 20} MiB in {MOST_FILES} files")
-        if any(_within(path, other) or _within(other, path) for other in others):
+        if _clashes(path, others):
             raise WorkshopError(f"{path!r} cannot be a file and a directory")
         self._files[path] = content
 
@@ -105,6 +105,8 @@ class Workshop:
         executable: set[str] = set()
         try:
             for path, (content, runs) in kept.items():
+                if _clashes(_checked(path), files):
+                    return False
                 files[_checked(path)] = base64.b64decode(content, validate=True)
                 if runs:
                     executable.add(path)
@@ -186,7 +188,7 @@ class Workshop:
             if not isinstance(path, str) or not _is_path(path):
                 continue
             content = changed.get(path, self._files.get(path))
-            if content is None or size + len(content) > MOST_BYTES:
+            if content is None or size + len(content) > MOST_BYTES or _clashes(path, files):
                 continue
             size += len(content)
             files[path] = content
@@ -232,5 +234,6 @@ def _checked(path: str) -> str:
     return path
 
 
-def _within(path: str, other: str) -> bool:
-    return path.startswith(f"{other}/")
+def _clashes(path: str, others: Iterable[str]) -> bool:
+    """Whether a file cannot stand beside others: one of them would have to be a directory, too."""
+    return any(path.startswith(f"{other}/") or other.startswith(f"{path}/") for other in others)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -338,3 +339,97 @@ def test_the_local_builder_s_reason_and_best_states_are_the_start(hire: Hire, sa
     problem = Inconclusive(reason="no_valid_state", detail="nothing went", states=(state,))
     agents, _ = hire(acting(looks, ends))
     assert isinstance(agents.build(PYTHON.function, sandbox, seed=0, problem=problem), Harness)
+
+
+SCALED = """def scaled(a, b):
+    if a > b:
+        return a * 7 - b
+    return a + b * 3
+"""
+HIDING = """harness_text = {text!r}
+harness_capture = __builtins__["__funcmem_capture__"]
+def harness_hide(function):
+    whole = compile(harness_text, "whole", "exec").co_consts[0].co_code
+    if len(function.__code__.co_code) >= len(whole) * {size}:
+        exec(compile(harness_text, function.__code__.co_filename, "exec"), globals())
+        function = scaled
+    return harness_capture(function)
+__builtins__["__funcmem_capture__"] = harness_hide
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (0, "stub:nothing scores 1.00"),
+        (0.5, "small changes of the function|whatever stands in the function's place"),
+        (1.01, "10 of 10 valid states .* whatever stands in the function's place"),
+    ],
+)
+def test_a_draft_that_puts_the_original_in_every_candidate_s_place_is_refused(
+    size: float, said: str, hire: Hire, sandbox: Sandbox
+) -> None:
+    """Whether it does so for all code, or spares what is as small as the stubs, or as the mutants."""
+    function = function_in("python", SCALED)
+    pairs = ((1, 2), (3, 4), (5, 1), (9, 2), (7, 7), (8, 3), (0, 5), (12, 4), (6, 11), (2, 9))
+    states = states_text([{"arguments": [str(a), str(b)]} for a, b in pairs])
+    prelude = HIDING.format(text=SCALED, size=size)
+
+    def hands_in(text: str) -> Answer:
+        return Say(
+            "",
+            Call("write_file", {"path": "prelude.py", "content": text}),
+            Call("write_file", {"path": "states.json", "content": states}),
+            Call("finish"),
+        )
+
+    def refused(asked: Asked) -> Answer:
+        assert "(weak_harness)" in asked.results[-1].text
+        assert re.search(said, asked.results[-1].text)
+        return hands_in("")
+
+    agents, _ = hire(acting(hands_in(prelude), refused))
+    harness = agents.build(function, sandbox, seed=0)
+    assert isinstance(harness, Harness), harness
+    assert harness.scaffold.prelude == ""
+
+
+SKIPPED = """import contextlib
+
+
+@contextlib.contextmanager
+def counted(items, step):
+    total = 0
+    for item in items:
+        total += item * step
+    yield total
+"""
+
+
+def test_functions_that_others_call_are_told_from_other_code(hire: Hire, sandbox: Sandbox) -> None:
+    function = function_in("python", SKIPPED)
+    states = states_text([{"arguments": [repr([1, 2, n]), str(n + 2)]} for n in range(10)])
+    draft = Call("write_file", {"path": "states.json", "content": states})
+    agents, _ = hire(acting(Say("", draft, Call("finish"))))
+    assert isinstance(agents.build(function, sandbox, seed=0), Harness)
+
+
+def test_a_state_that_does_not_reach_the_function_is_named(hire: Hire, sandbox: Sandbox) -> None:
+    text = SCALED.replace(
+        "def scaled(",
+        "def guarded(function):\n    def inner(a, b):\n        if b < 0:\n            return -1\n"
+        "        return function(a, b)\n    return inner\n\n\n@guarded\ndef scaled(",
+    )
+    function = function_in("python", text)
+    pairs = [(1, 2), (3, 4), (5, 1), (9, 2), (7, 7), (8, 3), (0, 5), (12, 4), (6, 11)]
+
+    def hands_in(pairs: list[tuple[int, int]]) -> Answer:
+        states = states_text([{"arguments": [str(a), str(b)]} for a, b in pairs])
+        return Say("", Call("write_file", {"path": "states.json", "content": states}), Call("finish"))
+
+    def refused(asked: Asked) -> Answer:
+        assert "1 of 10 valid states (4) give the original's output whatever" in asked.results[-1].text
+        return hands_in(pairs)
+
+    agents, _ = hire(acting(hands_in([*pairs[:3], (1, -1), *pairs[3:]]), refused))
+    assert isinstance(agents.build(function, sandbox, seed=0), Harness)

@@ -75,14 +75,14 @@ def test_what_might_pass_a_limit_is_not_begun() -> None:
 def test_an_agent_is_started_only_where_the_run_can_pay_for_all_of_it() -> None:
     run = RunAllowance(AgentLimits(cost=1.0), price=PRICE)
     own = AgentLimits(cost=0.40)
-    first, second = Allowance(own, run), Allowance(own, run)
+    first, second, third = (Allowance(own, run) for _ in range(3))
+    held, _ = (allowance.hold(tokens=1_000, output=1_000) for allowance in (first, second))
     with pytest.raises(LimitReachedError):
-        Allowance(own, run)
-    held = first.hold(tokens=1_000, output=1_000)
+        third.hold(tokens=1_000, output=1_000)
     first.settle(held, Usage(input=1_000, output=1_000))
     first.close()
     assert run.used.cost == pytest.approx(0.024)
-    third = Allowance(own, run)  # what the first gave back is enough
+    third.hold(tokens=1_000, output=1_000)  # what the first gave back is enough
     for allowance in (second, third):
         allowance.close()
         allowance.close()
@@ -138,3 +138,41 @@ def test_a_killed_run_goes_on_with_what_it_had_left_and_a_whole_one_does_not() -
     third = start()
     assert not third.carried_over
     assert third.used.cost == 0.0
+
+
+def test_what_a_killed_run_paid_for_a_function_is_not_set_aside_again() -> None:
+    """Else a function that may cost all that the run may could never be gone on with."""
+    store = MemoryStore()
+    own, usage = AgentLimits(cost=0.40), Usage(input=10_000, output=8_000)
+    killed = Allowance(own, RunAllowance(AgentLimits(cost=0.40), price=PRICE, store=store, key="run"))
+    killed.settle(killed.hold(tokens=1_000, output=1_000), usage)
+    run = RunAllowance(AgentLimits(cost=0.40), price=PRICE, store=store, key="run")
+    again = Allowance(own, run)
+    again.count(usage)
+    again.settle(again.hold(tokens=1_000, output=1_000), Usage(input=1_000, output=1_000))
+    again.close()
+    assert again.cost == run.used.cost == pytest.approx(0.224)
+    run.hold(turns=0, tokens=0, cost=0.17)  # nothing is held any more
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        [],
+        {"turns": 1},
+        {"turns": 1, "tokens": 1, "cost": float("nan"), "seconds": 0.0},
+        {"turns": 1, "tokens": 1, "cost": -5.0, "seconds": 0.0},
+        {"turns": 1, "tokens": 1, "cost": 10**400, "seconds": 0.0},
+        {"turns": -1, "tokens": 1, "cost": 0.0, "seconds": 0.0},
+        {"turns": True, "tokens": 1, "cost": 0.0, "seconds": 0.0},
+    ],
+)
+def test_an_account_that_is_none_lifts_no_limit(written: object) -> None:
+    class Damaged(MemoryStore):
+        def get(self, kind: str, key: str) -> object:
+            return written
+
+    run = RunAllowance(AgentLimits(cost=0.30), price=PRICE, store=Damaged(), key="run")
+    assert run.used.cost == 0.0
+    with pytest.raises(LimitReachedError):
+        run.hold(turns=0, tokens=0, cost=0.31)

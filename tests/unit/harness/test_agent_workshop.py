@@ -134,3 +134,17 @@ def test_a_damaged_store_gives_no_files(kept: object) -> None:
     workshop, _ = run(line(ENDED))
     assert not workshop.take(cast("Any", kept))
     assert workshop.read("a.txt") == "a"
+
+
+def test_all_that_is_kept_can_be_laid_out_again() -> None:
+    """A path cannot be a file and a directory, whatever a program that was taken over says."""
+    paths = ["a.txt", "a.txt/b", "c/d", "c"]
+    workshop, _ = run(
+        line(ENDED),
+        *(line({"kind": "file", "path": path}, b"x") for path in paths),
+        line({"kind": "files", "paths": [[path, False] for path in paths]}),
+    )
+    kept = cast("dict[str, Any]", workshop.kept())
+    assert list(kept) == ["a.txt", "c/d"]
+    assert not workshop.take({**kept, "c": ["", False]})
+    assert workshop.take(kept)
