@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import os
+import secrets
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MemoryGroup", "find_parent", "new_group"]
+__all__ = ["MemoryGroup", "find_parent", "new_group", "remove_left"]
 
 _ROOT = Path("/sys/fs/cgroup")
-_numbers = itertools.count(1)
+_STALE_S = 600.0  # a group has its first member long before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,7 @@ class MemoryGroup:
         return 0
 
     def remove(self) -> None:
-        """Remove it; it must be empty. One that is not is left to the next run."""
+        """Remove it; it must be empty. One that is not is left to a later run."""
         try:
             self.path.rmdir()
         except OSError:
@@ -67,7 +69,10 @@ class MemoryGroup:
 
 
 def find_parent() -> Path | None:
-    """Find a directory in which this user may make groups that limit memory, and fill them; None if none."""
+    """Find a directory in which this user may make groups that limit memory, and fill them; None if none.
+
+    What killed runs have left there is removed.
+    """
     for parent in _own_and_above():
         group = _make(parent)
         if group is None:
@@ -83,8 +88,18 @@ def find_parent() -> Path | None:
             limited = False
         group.remove()
         if limited:
+            remove_left(parent)
             return parent
     return None
+
+
+def remove_left(parent: Path) -> None:
+    """Remove the groups in a directory that have no members any more; the kernel keeps those that have."""
+    for group in parent.glob("funcmem-*"):
+        # Another run may be faster, and one whose group is about to get its first member needs it.
+        with contextlib.suppress(OSError):
+            if time.time() - group.stat().st_mtime > _STALE_S:
+                group.rmdir()
 
 
 def new_group(parent: Path) -> MemoryGroup:
@@ -116,7 +131,8 @@ def _own_and_above() -> list[Path]:
 
 
 def _make(parent: Path) -> MemoryGroup | None:
-    path = parent / f"funcmem-{os.getpid()}-{next(_numbers)}"
+    # Containers that share this directory count their processes each for itself: an id alone is not enough.
+    path = parent / f"funcmem-{os.getpid()}-{secrets.token_hex(4)}"
     try:
         path.mkdir()
     except OSError:
