@@ -15,7 +15,7 @@ from tree_sitter import Node
 from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.languages.trees import SyntaxTree, inner_nodes
 
-__all__ = ["rewritten"]
+__all__ = ["INTEGERS", "rewritten"]
 
 _MIRRORED: Mapping[str, str] = MappingProxyType(
     {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -23,7 +23,7 @@ _MIRRORED: Mapping[str, str] = MappingProxyType(
 _COMPOUND = frozenset({"assignment_expression", "assignment_statement", "compound_assignment_expr"})
 _SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*|\d+")
 _DECIMAL = re.compile(r"[2-9]|[1-9]\d+")
-_INTEGERS = frozenset({"decimal_integer_literal", "int_literal", "integer_literal", "number_literal"})
+INTEGERS = frozenset({"decimal_integer_literal", "int_literal", "integer_literal", "number_literal"})
 _FIXED = frozenset(
     {"array_declarator", "array_type", "bitfield_clause", "case_statement", "const_item", "enumerator"}
     | {"expression_case", "match_pattern", "switch_label", "type_arguments", "range_expression"}
@@ -132,7 +132,7 @@ def _spelled_out(tree: SyntaxTree, node: Node) -> Iterator[Edit]:
 
 
 def _as_sums(tree: SyntaxTree, node: Node) -> Iterator[Edit]:
-    if node.type not in _INTEGERS or not _DECIMAL.fullmatch(tree.source(node)):
+    if node.type not in INTEGERS or not _DECIMAL.fullmatch(tree.source(node)):
         return
     above = node.parent
     while above is not None and not above.type.endswith(("block", "body", "compound_statement")):
