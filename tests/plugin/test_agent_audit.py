@@ -186,6 +186,11 @@ def test_an_agent_is_told_by_name_and_its_faults_are_errors(
     )
     assert without.returncode == 4
     assert "--funcmem-agent=anthropic:MODEL" in without.stderr + without.stdout
+    for spec, said in (("hf:some/model", "cannot be talked to"), ("openai:http://me:secret@x/v1#m", "user")):
+        none = run(command, tmp_path, "--funcmem-builder=agent", f"--funcmem-agent={spec}")
+        assert none.returncode == 4
+        assert said in none.stderr + none.stdout
+        assert "secret" not in none.stderr + none.stdout
     wrong = run(command, tmp_path, "--funcmem-builder=agent", "--funcmem-agent-limit=rounds=3")
     assert wrong.returncode == 4
     assert "is no limit of an agent" in wrong.stderr + wrong.stdout

@@ -39,7 +39,7 @@ from pytest_funcmem.harness.agent.tools import Toolbox
 from pytest_funcmem.harness.agent.workshop import WORKSHOP_PROGRAM, Workshop
 from pytest_funcmem.harness.builder_process import ProcessBuilder
 from pytest_funcmem.harness.validate import HarnessConditions
-from pytest_funcmem.models.dialogue.opening import open_dialogue
+from pytest_funcmem.models.dialogue.opening import check_spec, open_dialogue
 from pytest_funcmem.models.dialogue.records import DialogueModel
 from pytest_funcmem.models.prices import listed_price, read_prices
 
@@ -73,6 +73,8 @@ class AgentBuilder:
         self._settings = settings
         self._conditions = HarnessConditions.from_settings(settings)
         self._spec = settings.agent or ""
+        if model is None:  # before anything is begun, and not once a function
+            check_spec(self._spec)
         self._limits = parse_limits(
             settings.agent_limit, where="--funcmem-agent-limit", usual=FUNCTION_LIMITS
         )

@@ -6,9 +6,9 @@ from pytest_funcmem.core.errors import ModelSpecError
 from pytest_funcmem.core.registry import require
 from pytest_funcmem.models.dialogue.records import DialogueModel
 from pytest_funcmem.models.http_answers import RetryPolicy
-from pytest_funcmem.models.spec import parse_spec
+from pytest_funcmem.models.spec import ModelSpec, parse_spec
 
-__all__ = ["open_dialogue"]
+__all__ = ["check_spec", "open_dialogue"]
 
 _FORMS = "anthropic:MODEL or openai:BASE_URL#MODEL"
 
@@ -28,17 +28,42 @@ def open_dialogue(spec: str, *, timeout_s: float = 300.0, retry: RetryPolicy | N
         MissingExtraError: The package that the model needs is not installed.
     """
     retry = retry or RetryPolicy()
-    kind, _, rest = spec.partition(":")
+    parsed = check_spec(spec)
+    if parsed is None:
+        require("anthropic", extra="agent", purpose=f"for {spec}")
+        from pytest_funcmem.models.dialogue.anthropic_dialogue import AnthropicDialogue
+
+        return AnthropicDialogue(model=_anthropic_model(spec), timeout_s=timeout_s, retry=retry)
+    from pytest_funcmem.models.dialogue.openai_dialogue import OpenAiDialogue
+
+    return OpenAiDialogue(
+        base_url=parsed.location.removesuffix("/chat"),
+        model=parsed.model or "",
+        timeout_s=timeout_s,
+        retry=retry,
+    )
+
+
+def check_spec(spec: str) -> ModelSpec | None:
+    """See that a SPEC names a model that can be talked to. Needs no key, and no package.
+
+    Args:
+        spec: As for ``open_dialogue``.
+
+    Returns:
+        Its parts; None for a model of Anthropic's, which has but one.
+
+    Raises:
+        ModelSpecError: It has neither form.
+    """
+    kind, _, _ = spec.partition(":")
     if kind == "anthropic":
-        model = rest.strip()
+        model = _anthropic_model(spec)
         if not model or not model.isprintable():
             raise ModelSpecError(
                 "The SPEC names no model.", where=spec, expected="anthropic:MODEL", remedy="Add the model."
             )
-        require("anthropic", extra="agent", purpose=f"for {spec}")
-        from pytest_funcmem.models.dialogue.anthropic_dialogue import AnthropicDialogue
-
-        return AnthropicDialogue(model=model, timeout_s=timeout_s, retry=retry)
+        return None
     if kind in ("hf", "replay"):
         raise ModelSpecError(
             f"A {kind}: model cannot be talked to.",
@@ -48,12 +73,8 @@ def open_dialogue(spec: str, *, timeout_s: float = 300.0, retry: RetryPolicy | N
         )
     if kind != "openai" and kind not in ("http", "https"):
         raise ModelSpecError("No model to talk to is named so.", where=spec, expected=_FORMS)
-    parsed = parse_spec(spec)
-    from pytest_funcmem.models.dialogue.openai_dialogue import OpenAiDialogue
+    return parse_spec(spec)
 
-    return OpenAiDialogue(
-        base_url=parsed.location.removesuffix("/chat"),
-        model=parsed.model or "",
-        timeout_s=timeout_s,
-        retry=retry,
-    )
+
+def _anthropic_model(spec: str) -> str:
+    return spec.partition(":")[2].strip()

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from pytest_funcmem.core.errors import ModelSpecError
-from pytest_funcmem.models.dialogue.opening import open_dialogue
+from pytest_funcmem.models.dialogue.opening import check_spec, open_dialogue
 from pytest_funcmem.models.prices import price_of
 
 
@@ -37,10 +37,19 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_names_none(spec: str, what: str) -> None:
-    with pytest.raises(ModelSpecError, match=what) as failed:
-        open_dialogue(spec)
-    assert failed.value.expected or failed.value.remedy
-    assert "me:secret" not in str(failed.value)
+    for look in (check_spec, open_dialogue):
+        with pytest.raises(ModelSpecError, match=what) as failed:
+            look(spec)
+        assert failed.value.expected or failed.value.remedy
+        assert "me:secret" not in str(failed.value)
+
+
+def test_a_spec_is_seen_to_be_one_without_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    assert check_spec("anthropic:claude-sonnet-5") is None
+    parsed = check_spec("openai:http://127.0.0.1:9/v1#qwen")
+    assert parsed is not None
+    assert parsed.model == "qwen"
 
 
 def test_what_names_one_opens_it_without_a_request() -> None:
@@ -66,7 +75,7 @@ def test_a_missing_package_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['anthropic'] = None\n"
         "from pytest_funcmem.core.errors import MissingExtraError\n"
-        "from pytest_funcmem.models.dialogue.opening import open_dialogue\n"
+        "from pytest_funcmem.models.dialogue.opening import check_spec, open_dialogue\n"
         "open_dialogue('openai:http://127.0.0.1:9/v1#m').close()\n"
         "try:\n    open_dialogue('anthropic:m')\n"
         "except MissingExtraError as exc:\n    print(exc)\n"
