@@ -11,6 +11,7 @@ from pytest_funcmem.harness.compiled.c.chunks import KEYWORDS
 from pytest_funcmem.harness.compiled.c.complaints import Complaint, types_in
 from pytest_funcmem.harness.compiled.c.library import KNOWN_TYPES
 from pytest_funcmem.harness.compiled.c.macro_making import MacroMaking
+from pytest_funcmem.harness.compiled.c.owners import type_of
 from pytest_funcmem.harness.compiled.c.places import argument_count, source
 from pytest_funcmem.harness.compiled.c.standins import PROBE, FunctionStandIn, shape_of
 
@@ -18,6 +19,8 @@ __all__ = ["Mender"]
 
 _MOST_ALIKE = 12
 """Structs that are made up because of one member; more of them only take turns."""
+
+_NUMBERS = frozenset(["int", "long", "short", "unsigned", "signed", "void", "size_t", "double", "float"])
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,200}")
 
@@ -371,7 +374,13 @@ class Mender(MacroMaking):
         if node is None or found is None:
             return False
         parts = [node.child_by_field_name(name) for name in ("left", "right")]
-        return any(self.retype(part, found[1], "char *@") for part in parts)
+        for part, other in zip(parts, reversed(parts), strict=True):
+            # What is compared points to what the other one points to, where the text tells that.
+            word = type_of(other, found[1], self.standins, self._files)
+            shape = f"{word} *@" if word is not None and word not in _NUMBERS else "char *@"
+            if self.retype(part, found[1], shape):
+                return True
+        return False
 
     def no_constant(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """A variable stands where a constant has to."""
