@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.unit.harness_java.conftest import Runner
+from pytest_funcmem.core.protocols import Sandbox
+from pytest_funcmem.core.records import InputState
+from pytest_funcmem.harness.compiled.java.toolkit import JavaToolkit
+from pytest_funcmem.harness.compiled.toolkit import Prepared
+from pytest_funcmem.harness.execution import original_program
+from pytest_funcmem.harness.outputs import same_output
+from tests.unit.harness_java.conftest import Runner, function_of
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow_images]
 
@@ -38,3 +46,51 @@ def test_patterns_are_found_and_containers_and_classes_are_of_use(run_java: Runn
         word for output in execution.outputs if isinstance(output.value, str) for word in output.value.split()
     }
     assert words >= {"range", "setting", "long", "short", "arrayclass", "plainclass", "open", "class"}
+
+
+ASKING = """class Asking {
+    int both(absent.Shop shop, int n) {
+        return shop.price(n) > 3 ? shop.price(n + 1) : n;
+    }
+}
+"""
+
+
+def test_choices_that_nothing_asked_for_can_be_left_out(java_sandbox: Sandbox) -> None:
+    toolkit, function = JavaToolkit(), function_of(ASKING, "Asking.both")
+    prepared = toolkit.prepare(function, java_sandbox, check_time=lambda: None)
+    assert isinstance(prepared, Prepared), prepared
+    programs = [original_program(function, prepared.scaffold)]
+    whole = [InputState(seed=3, choices=tuple(range(place, place + 12))) for place in range(30)]
+    (first,) = toolkit.execute(java_sandbox, programs, [whole], coverage=False, state_timeout_s=5.0)
+    cut = [
+        replace(state, choices=state.choices[:used])
+        for state, used in zip(whole, first.choices_used, strict=True)
+    ]
+    (again,) = toolkit.execute(java_sandbox, programs, [cut], coverage=False, state_timeout_s=5.0)
+    # Answers of what is made up depend on how many choices there are, so none can be left out there.
+    assert any(first.made_up)
+    assert all(
+        same_output(one, two, float_tolerance=0.0)
+        for one, two in zip(first.outputs, again.outputs, strict=True)
+    )
+
+
+FAILING = """import java.io.*;
+class Failing {
+    static String copy(InputStream in, Writer out) {
+        try {
+            out.write(in.read());
+            return "copied";
+        } catch (IOException failure) {
+            return "failed";
+        }
+    }
+}
+"""
+
+
+def test_streams_fail_at_times_where_that_is_caught(run_java: Runner) -> None:
+    execution = run_java(FAILING, "Failing.copy", states=60)
+    values = [output.value for output in execution.outputs if output.outcome == "returned"]
+    assert 0 < values.count("failed") < values.count("copied")

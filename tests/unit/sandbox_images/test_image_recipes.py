@@ -40,6 +40,7 @@ JAVA = sorted(
             "CompilerService",
             "Encoder",
             "Examples",
+            "Failing",
             "Fitting",
             "Harness",
             "Instrumentation",

@@ -34,7 +34,7 @@ class JavaToolkit:
     """Prepares and runs Java methods and constructors."""
 
     language: Language = "java"
-    version = "4"
+    version = "5"
     programs: Mapping[str, Path] = tasks.PROGRAMS
 
     def prepare(

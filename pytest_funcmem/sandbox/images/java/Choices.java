@@ -5,14 +5,16 @@ final class Choices {
     private final int[] given;
     private final long seed;
     private int used;
+    private boolean isPlaced;
 
     Choices(int[] given, long seed) {
         this.given = given;
         this.seed = seed;
     }
 
+    /** How many of the given choices decide: all of them where an answer was, whose place goes by their number. */
     int used() {
-        return used;
+        return isPlaced ? Math.max(used, given.length) : used;
     }
 
     /** The next choice, in [0, 2**31). */
@@ -29,6 +31,7 @@ final class Choices {
     /** The choices of an answer: the first is the given choice at the place, or what that place hashes to. */
     Choices at(long place) {
         int length = given.length;
+        isPlaced = true;
         long first = mix(place, 1) >>> 33;
         int one = length > 0 ? given[(int) (first % length)] : (int) (mix(seed, place) >>> 33);
         return new Choices(new int[] {one}, mix(seed ^ one, place));

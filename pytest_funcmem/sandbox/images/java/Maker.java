@@ -417,6 +417,11 @@ final class Maker {
         }
     }
 
+    /** Whether the function catches exceptions of a named type. */
+    boolean catches(String name) {
+        return plan.caught.contains(name);
+    }
+
     boolean isStub(Class<?> type) {
         return ((Loader) loader).isStub(type.getName());
     }

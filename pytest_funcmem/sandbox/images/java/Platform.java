@@ -80,6 +80,11 @@ final class Platform {
         return UNKNOWN;
     }
 
+    /** Whether a stream is to fail: where the code catches that, at times. */
+    private boolean fails() {
+        return maker.catches("java.io.IOException") && choices.below(4) == 3;
+    }
+
     private static void put(Map<Object, Object> map, Object key, Object value) {
         try {
             map.put(key, value);
@@ -179,7 +184,9 @@ final class Platform {
                 } catch (java.net.MalformedURLException exc) {
                     return null;
                 }
-            case "java.io.InputStream", "java.io.ByteArrayInputStream":
+            case "java.io.InputStream":
+                return fails() ? Failing.input() : new ByteArrayInputStream(bytes());
+            case "java.io.ByteArrayInputStream":
                 return new ByteArrayInputStream(bytes());
             case "java.io.BufferedInputStream":
                 return new java.io.BufferedInputStream(new ByteArrayInputStream(bytes()));
@@ -187,7 +194,9 @@ final class Platform {
                 return new java.io.DataInputStream(new ByteArrayInputStream(bytes()));
             case "java.io.PushbackInputStream":
                 return new java.io.PushbackInputStream(new ByteArrayInputStream(bytes()), 16);
-            case "java.io.Reader", "java.io.StringReader":
+            case "java.io.Reader":
+                return fails() ? Failing.reader() : new java.io.StringReader(lines());
+            case "java.io.StringReader":
                 return new java.io.StringReader(lines());
             case "java.io.BufferedReader":
                 return new java.io.BufferedReader(new java.io.StringReader(lines()));
@@ -195,9 +204,13 @@ final class Platform {
                 return new java.io.LineNumberReader(new java.io.StringReader(lines()));
             case "java.io.PushbackReader":
                 return new java.io.PushbackReader(new java.io.StringReader(lines()), 16);
-            case "java.io.OutputStream", "java.io.ByteArrayOutputStream":
+            case "java.io.OutputStream":
+                return fails() ? Failing.output() : new ByteArrayOutputStream();
+            case "java.io.ByteArrayOutputStream":
                 return new ByteArrayOutputStream();
-            case "java.io.Writer", "java.io.StringWriter":
+            case "java.io.Writer":
+                return fails() ? Failing.writer() : new java.io.StringWriter();
+            case "java.io.StringWriter":
                 return new java.io.StringWriter();
             case "java.lang.Throwable", "java.lang.Exception":
                 return choices.below(2) == 0 ? new IllegalStateException(plain.text()) : new java.io.IOException(plain.text());
