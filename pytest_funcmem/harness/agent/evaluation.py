@@ -24,7 +24,7 @@ from pytest_funcmem.core.records import (
     SourceFunction,
 )
 from pytest_funcmem.harness.agent.drafts import Draft, DraftError, surrounded, unused_names
-from pytest_funcmem.harness.agent.substance import indifference, told_apart
+from pytest_funcmem.harness.agent.substance import indifference, told_apart, without_repeats
 from pytest_funcmem.harness.budget import BudgetedSandbox, OutOfTimeError
 from pytest_funcmem.harness.compiled.builder import found_harness
 from pytest_funcmem.harness.compiled.proof import Kills, prove
@@ -129,7 +129,7 @@ class DraftEvaluator:
         result = validate(
             function,
             scaffold,
-            draft.states,
+            without_repeats(draft.states, runs[0].outputs),
             sandbox,
             self._conditions,
             builder=AGENT_LABEL,
@@ -137,7 +137,7 @@ class DraftEvaluator:
         )
         if isinstance(result, Harness):
             others = told_apart(analysis, result, sandbox, float_tolerance=self._conditions.float_tolerance)
-            result = indifference(result, others) or result
+            result = indifference(result, others, given=draft.states) or result
         mutants = make_mutants(function, analysis.node, limit=self._conditions.mutants)
         survivors = [mutant.code for mutant in mutants if _survived(mutant.code, compared)]
         return self._evaluation(function, draft.states, runs, result, survivors)
@@ -180,7 +180,7 @@ class DraftEvaluator:
                 known=known,
             )
         if isinstance(result, Harness):
-            result = indifference(result, known) or result
+            result = indifference(result, known, given=states) or result
         runs = _twice(function, prepared.scaffold, states, sandbox)
         mutants = toolkit.mutants(function, limit=settings.mutants)
         survivors = [mutant.code for mutant in mutants if _survived(mutant.code, known)]

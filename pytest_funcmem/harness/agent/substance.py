@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pytest_funcmem.core.protocols import Sandbox
-from pytest_funcmem.core.records import Harness, Inconclusive, InputState, SourceFunction
+from pytest_funcmem.core.records import Harness, Inconclusive, InputState, OutputState, SourceFunction
 from pytest_funcmem.harness.local.analysis import Analysis
 from pytest_funcmem.harness.local.rewriting import UnwritableCodeError, code_with_body
 from pytest_funcmem.harness.mutant_runs import limited_run
-from pytest_funcmem.harness.outputs import same_output
+from pytest_funcmem.harness.outputs import output_digest, same_output
 from pytest_funcmem.harness.python_runs import run_together
 
-__all__ = ["indifference", "told_apart"]
+__all__ = ["indifference", "told_apart", "without_repeats"]
 
 _FEWEST_MUTANTS = 3
 _MOST_NAMED = 12
@@ -55,12 +56,43 @@ def told_apart(
     }
 
 
-def indifference(harness: Harness, compared: Compared) -> Inconclusive | None:
+def without_repeats(states: Sequence[InputState], outputs: Sequence[OutputState]) -> tuple[InputState, ...]:
+    """The states of a Python draft that are not an earlier one again, written otherwise or with another seed.
+
+    Args:
+        states: As the agent wrote them.
+        outputs: What the original did on each; where that differs, the states do.
+    """
+    found: dict[tuple[InputState, str], InputState] = {}
+    for place, state in enumerate(states):
+        output = output_digest(outputs[place]) if place < len(outputs) else str(place)
+        same = replace(
+            state,
+            seed=0,
+            setup=tuple(map(_plain, state.setup)),
+            receiver=None if state.receiver is None else _plain(state.receiver),
+            arguments=tuple(map(_plain, state.arguments)),
+            keywords=tuple((name, _plain(text)) for name, text in state.keywords),
+        )
+        found.setdefault((same, output), state)
+    return tuple(found.values())
+
+
+def _plain(text: str) -> str:
+    """Source without what does nothing: spaces, comments, parentheses."""
+    try:
+        return ast.unparse(ast.parse(text.strip()))
+    except (SyntaxError, ValueError, MemoryError):
+        return text
+
+
+def indifference(harness: Harness, compared: Compared, *, given: Sequence[InputState]) -> Inconclusive | None:
     """Why a proved harness is none all the same; None where it is one.
 
     Args:
         harness: Proved otherwise.
         compared: What other code did in the function's place.
+        given: The states of the draft, by which they are numbered.
     """
     evidence = harness.evidence
     if evidence.mutants >= _FEWEST_MUTANTS and evidence.mutants_killed == 0:
@@ -72,26 +104,24 @@ def indifference(harness: Harness, compared: Compared) -> Inconclusive | None:
     dead = _indifferent(harness.states, compared)
     if not dead:
         return None
-    named = ", ".join(_numbers(dead))
+    numbers = {state: number for number, state in enumerate(given, start=1)}
+    named = ", ".join(_shown([numbers[state] for state in dead if state in numbers]))
+    numbered = f" ({named})" if named else ""
     detail = (
-        f"{len(dead)} of {len(harness.states)} valid states ({named}) give the original's output whatever "
+        f"{len(dead)} of {len(harness.states)} valid states{numbered} give the original's output whatever "
         "stands in the function's place: drop them, or let the function itself be run on them"
     )
     return Inconclusive(reason="weak_harness", detail=detail, evidence=evidence)
 
 
-def _indifferent(states: Sequence[InputState], compared: Compared) -> list[int]:
-    """Places of the states on which nothing was told apart."""
-    return [
-        place
-        for place, state in enumerate(states)
-        if not any(alike.get(state) is False for alike in compared.values())
-    ]
+def _indifferent(states: Sequence[InputState], compared: Compared) -> list[InputState]:
+    """The states on which nothing was told apart."""
+    return [state for state in states if not any(alike.get(state) is False for alike in compared.values())]
 
 
-def _numbers(places: Sequence[int]) -> Iterator[str]:
-    yield from (str(place + 1) for place in places[:_MOST_NAMED])
-    if len(places) > _MOST_NAMED:
+def _shown(numbers: Sequence[int]) -> Iterator[str]:
+    yield from map(str, numbers[:_MOST_NAMED])
+    if len(numbers) > _MOST_NAMED:
         yield "…"
 
 

@@ -424,12 +424,30 @@ def test_a_state_that_does_not_reach_the_function_is_named(hire: Hire, sandbox: 
     pairs = [(1, 2), (3, 4), (5, 1), (9, 2), (7, 7), (8, 3), (0, 5), (12, 4), (6, 11)]
 
     def hands_in(pairs: list[tuple[int, int]]) -> Answer:
-        states = states_text([{"arguments": [str(a), str(b)]} for a, b in pairs])
+        invalid = {"arguments": ["1"]}
+        states = states_text([invalid, *({"arguments": [str(a), str(b)]} for a, b in pairs)])
         return Say("", Call("write_file", {"path": "states.json", "content": states}), Call("finish"))
 
     def refused(asked: Asked) -> Answer:
-        assert "1 of 10 valid states (4) give the original's output whatever" in asked.results[-1].text
+        assert "1 of 10 valid states (5) give the original's output whatever" in asked.results[-1].text
         return hands_in(pairs)
 
     agents, _ = hire(acting(hands_in([*pairs[:3], (1, -1), *pairs[3:]]), refused))
     assert isinstance(agents.build(function, sandbox, seed=0), Harness)
+
+
+def test_a_state_is_not_another_for_its_seed_or_its_spelling(hire: Hire, sandbox: Sandbox) -> None:
+    function = function_in("python", SCALED)
+    same = [{"arguments": ["1", "2"], "seed": seed} for seed in range(6)]
+    same += [{"arguments": [text, "2"]} for text in (" 1", "(1)", "1  # again")]
+    states = states_text([*same, {"arguments": ["5", "1"]}])
+
+    def refused(asked: Asked) -> Answer:
+        assert "(too_few_states): 2 valid distinct input states" in asked.results[-1].text
+        return Say("", Call("give_up", {"reason": "no more"}))
+
+    draft = Call("write_file", {"path": "states.json", "content": states})
+    agents, _ = hire(acting(Say("", draft, Call("finish")), refused))
+    result = agents.build(function, sandbox, seed=0)
+    assert isinstance(result, Inconclusive)
+    assert result.reason == "gave_up"
