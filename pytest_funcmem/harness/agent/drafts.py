@@ -38,6 +38,13 @@ OWN_PREFIX = "harness_"
 """How names begin that a prelude may bind although the function's file does not mention them."""
 
 _SUFFIXES: Mapping[Language, str] = {"python": "py", "java": "java", "c": "c", "rust": "rs", "go": "go"}
+_C_KEYWORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "if else for while do switch case default break continue return goto sizeof struct union enum "
+        "typedef static extern auto void char short int long float double signed unsigned",
+    )
+)
 _MOST_TEXT = 200_000
 _MOST_STATES_TEXT = 1_000_000
 _MOST_CHOICES = 400
@@ -163,7 +170,25 @@ def surrounded(function: SourceFunction, text: str) -> SourceFunction:
             f"{name} must hold {function.qualname} once, unchanged to the last character: "
             f"change what stands around it"
         )
+    if function.language == "c":
+        _keep_keywords(function.text, text, name)
     return same[0]
+
+
+def _keep_keywords(original: str, text: str, name: str) -> None:
+    """Refuse macros that give C's own words another meaning: they would act in candidates alone.
+
+    A loop that the original does not have could then do the original's work.
+    """
+    others = sorted((_macros(text) & _C_KEYWORDS) - _macros(original))
+    if others:
+        raise DraftError(f"{name} gives C's own words another meaning by macros: {', '.join(others)}")
+
+
+def _macros(text: str) -> set[str]:
+    plain = re.sub(r"\\[ \t]*\r?\n", "", text.replace("??/", "\\").replace("??=", "#"))
+    plain = re.sub(r"/\*.*?\*/", " ", plain, flags=re.DOTALL)
+    return set(re.findall(r"(?:#|%:)[ \t\f\v]*define[ \t\f\v]+(\w+)", plain))
 
 
 def unused_names(prelude: str, text: str) -> tuple[str, ...]:

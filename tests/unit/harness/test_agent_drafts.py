@@ -126,6 +126,33 @@ def test_all_but_the_function_may_be_changed() -> None:
             surrounded(function, text)
 
 
+C_FUNCTION = "int twice(int n)\n{\n    if (n > 9)\n        return 9;\n    return 2 * n;\n}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "#define for(a) return other(n); for (a)",
+        " # define while(a) return other(n);",
+        "#/* */define/* */do return other(n);",
+        "#def\\\nine switch(a) return other(n);",
+        "%:define goto return other(n);",
+        "??=define int long",
+    ],
+)
+def test_surroundings_give_no_other_meaning_to_the_words_of_c(line: str) -> None:
+    """The original has no loop, so that no proof would see what a loop of a candidate becomes."""
+    frontend: LanguageFrontend = load("language", "c")()
+    text = f"int other(int n);\n{C_FUNCTION}"
+    function = frontend.scan(text, path="a.c").functions[-1]
+    assert surrounded(function, f"#define LIMIT 9\n#define inline\n{text}").line == 4
+    with pytest.raises(DraftError, match="own words"):
+        surrounded(function, f"{line}\n{text}")
+    # What the file itself does is the file's.
+    function = frontend.scan(f"{line}\n{text}", path="a.c").functions[-1]
+    assert surrounded(function, f"\n{line}\n{text}").qualname == "twice"
+
+
 def test_a_prelude_shows_the_function_no_name_that_its_file_has_not() -> None:
     prelude = (
         "import os, sys as harness_sys\nfrom a import b as c\nfor d in ():\n    e = 1\n"
