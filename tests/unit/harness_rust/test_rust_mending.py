@@ -10,6 +10,7 @@ from pytest_funcmem.harness.compiled.rust.items import RustFile
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType, new_plan
 from pytest_funcmem.harness.compiled.rust.render import HOLE, render
 from pytest_funcmem.harness.compiled.rust.repair import repair
+from pytest_funcmem.harness.compiled.rust.typetext import is_open, unify
 from pytest_funcmem.harness.compiled.rust.uses import find_uses
 from pytest_funcmem.languages.rust import RustFrontend
 
@@ -91,8 +92,6 @@ def test_an_enum_that_stands_in_takes_the_lifetimes_and_types_of_its_uses() -> N
 
 def test_a_type_that_the_file_implements_something_for_is_no_other_type() -> None:
     plan, _ = plan_of()
-    from pytest_funcmem.harness.compiled.rust.typetext import is_open, unify
-
     plan.types["Missing"] = StandInType("Missing")
     plan.types["Tag"] = StandInType("Tag")
     assert not is_open(plan, "Missing")
@@ -162,3 +161,60 @@ def test_a_macro_that_would_make_items_goes_and_one_of_a_crate_is_that() -> None
     assert "use lazy_static::lazy_static;" in mended(plan, function, known)
     unknown = message_at(plan, "top_level!", "", "cannot find macro `top_level` in this scope")
     assert "top_level!" not in mended(plan, function, unknown)
+
+
+def test_guesses_give_way_where_nothing_fits() -> None:
+    plan, function = plan_of()
+    plan.methods["to_parts"] = StandInFunction(1, "bool")
+    plan.constants["LIMIT"] = "Made_LIMIT"
+    plan.types["Made_LIMIT"] = StandInType("Made_LIMIT", alias="i64", is_weak=True)
+    other = message_at(plan, HOLE, "E0308", "mismatched types", "expected `bool`, found `Vec<u8>`")
+    other["spans"][0]["text"] = "item.to_parts(out);"
+    assert "-> bool" not in mended(plan, function, other)
+    number = message_at(plan, HOLE, "E0308", "mismatched types", "expected `i64`, found `u16`")
+    number["spans"][0]["text"] = "if kind != LIMIT {"
+    assert "pub type Made_LIMIT = u16;" in mended(plan, function, number)
+
+
+def test_a_reference_to_text_tells_of_an_owned_one() -> None:
+    plan, _ = plan_of()
+    for name, other, alias in (("A", "str", "String"), ("B", "[u8]", "Vec<u8>")):
+        plan.types[name] = StandInType(name)
+        assert unify(plan, f"&{other}", f"&{name}")
+        assert plan.types[name].alias == alias
+
+
+def test_a_parameter_becomes_a_type_that_the_compiler_lists() -> None:
+    text = "fn pick<T: Shape>(a: T) -> u8 {\n    let b = a.size();\n    b\n}\n"
+    plan, function = plan_of(text)
+    lacks = message_at(
+        plan,
+        "__funcmem_drive",
+        "E0277",
+        "the trait bound `i64: Shape` is not satisfied",
+        children=["the following other types implement trait `Shape`:\n  Pair<A, B>\n  Square\n  Round"],
+    )
+    assert "let mut a0: Square" in mended(plan, function, lacks)
+
+
+def test_what_gives_a_static_its_value_is_made_while_compiling() -> None:
+    plan, function = plan_of("static ONCE: Once = Once::new();\n" + FILE.replace("out.len()", "ONCE.get()"))
+    plan.types["Once"] = StandInType("Once", functions={"new": StandInFunction(0, "Self")})
+    asked = message_at(
+        plan, "static ONCE", "E0015", "cannot call non-const associated function `Once::new` in statics"
+    )
+    assert "pub const fn new() -> Self { unsafe { std::mem::zeroed() } }" in mended(plan, function, asked)
+
+
+def test_a_type_of_a_trait_is_given_to_the_trait_that_bounds_its_owner() -> None:
+    text = "fn pick<G: Graph, H: Other>(a: G::Node, b: u8) -> u8 {\n    let c = b;\n    c\n}\n"
+    plan, function = plan_of(text)
+    for name in ("Other", "Graph"):
+        blanket = f"impl<Made: ?Sized> {name} for Made {{}}"
+        plan.traits[name] = {"head": f"pub trait {name} {{  }}", "blanket": blanket}
+    lacks = message_at(plan, HOLE, "E0220", "associated type `Node` not found for `G`")
+    found = mended(plan, function, lacks)
+    assert "impl<Made: ?Sized> Graph for Made { type Node = Made_Graph_Node; }" in found
+    assert "impl<Made: ?Sized> Other for Made {}" in found
+    asked = message_at(plan, HOLE, "E0576", "cannot find associated type `Edge` in trait `Other`")
+    assert "Other for Made { type Edge = Made_Other_Edge; }" in mended(plan, function, asked)

@@ -42,8 +42,12 @@ _TRAITS = {
     "{{ let all: Vec<{argument}> = all.into_iter().collect(); {from_iter} }} }}",
     "Hash": "std::hash::Hash for {own} {{ fn hash<H: std::hash::Hasher>(&self, state: &mut H) "
     "{{ " + _ME + ".json().hash(state) }} }}",
+    "Serialize": "serde::Serialize for {own} {{ fn serialize<S: serde::Serializer>(&self, into: S) "
+    "-> std::result::Result<S::Ok, S::Error> {{ into.serialize_str(&" + _ME + ".source()) }} }}",
     "Drop": "Drop for {own} {{ fn drop(&mut self) {{}} }}",
 }
+_CRATES = {"Zero": "num_traits", "One": "num_traits", "Serialize": "serde"}
+"""Of which crate a trait is that is not the standard library's."""
 _NEEDED = {"Zero": ("Add", "add"), "One": ("Mul", "mul")}
 """Operators that a trait asks for."""
 _REFERENT = {"str": "String", "[u8]": "Vec<u8>", "Path": "std::path::PathBuf", "OsStr": "std::ffi::OsString"}
@@ -67,7 +71,7 @@ def implement_trait(plan: Plan, name: str, trait: str) -> bool:
         return False
     if short == "AsRef" and given is not None:
         argument = given[1]
-    if short in ("Zero", "One") and "num_traits" not in plan.names.crates:
+    if _CRATES.get(short, "") not in {"", *plan.names.crates}:
         return False
     if "num_bigint" in trait:
         return False

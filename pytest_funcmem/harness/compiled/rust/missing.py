@@ -6,6 +6,7 @@ import re
 
 from pytest_funcmem.harness.compiled.rust.known import LIKELY_TYPES, MACRO_CRATES
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
+from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.standins import (
     add_function,
     add_macro,
@@ -77,6 +78,10 @@ def member_missing(work: Work, message: Message) -> bool:
     name, of = names[0], names[1]
     of_name = re.sub(r"^(?:&(?:'\w+ )?(?:mut )?)+|<.*", "", of).rpartition("::")[2]
     kind = work.plan.types.get(of_name)
+    trait = work.plan.traits.get(of_name, {})
+    if message["code"] == "E0576" and "blanket" in trait and f"type {name}" not in trait:
+        _give_type(work.plan, of_name, name)
+        return True
     if "no method" in text or text.startswith("the method"):
         likely = LIKELY_TYPES.get(name)
         if likely is not None and of_name.startswith("Made_") and is_open(work.plan, of_name):
@@ -180,19 +185,29 @@ def not_a_value(work: Work, message: Message) -> bool:
 
 
 def associated_type(work: Work, message: Message) -> bool:
-    """A type of a trait that stands in."""
-    match = re.search(r"associated type `(\w+)` not found", message["message"])
+    """A type of a trait that stands in: of one trait, since two that have it would be ambiguous."""
+    match = re.search(r"associated type `(\w+)` not found(?: for `(\w+)`)?", message["message"])
     if match is None:
         return False
+    name, owner = match[1], match[2]
     plan = work.plan
-    changed = False
-    for name, parts in plan.traits.items():
-        if "blanket" in parts and f"type {match[1]};" not in parts["head"]:
-            parts["head"] = parts["head"].rstrip("} ") + f" type {match[1]}; }}"
-            inner = parts[f"type {match[1]}"] = plan.fresh(f"{name}_{match[1]}")
-            parts["blanket"] = parts["blanket"].rstrip("} ") + f" type {match[1]} = {inner}; }}"
-            changed = True
-    return changed
+    open_traits = [
+        trait
+        for trait, parts in plan.traits.items()
+        if "blanket" in parts and f"type {name};" not in parts["head"]
+    ]
+    bounds = re.findall(rf"\b{owner}\s*:([^,{{}}]*)", plan.file.tree.text) if owner else []
+    bounded = [trait for trait in open_traits if any(re.search(rf"\b{trait}\b", text) for text in bounds)]
+    for trait in (bounded or open_traits)[: 1 if bounded else None]:
+        _give_type(plan, trait, name)
+    return bool(open_traits)
+
+
+def _give_type(plan: Plan, trait: str, name: str) -> None:
+    parts = plan.traits[trait]
+    parts["head"] = parts["head"].rstrip("} ") + f" type {name}; }}"
+    inner = parts[f"type {name}"] = plan.fresh(f"{trait}_{name}")
+    parts["blanket"] = parts["blanket"].rstrip("} ") + f" type {name} = {inner}; }}"
 
 
 def arguments_counted(work: Work, message: Message) -> bool:

@@ -19,7 +19,7 @@ _USUAL = {"len": "usize", "count": "usize", "as_str": "&'static str", "to_owned"
 
 def add_type(plan: Plan, name: str, uses: Uses) -> bool:
     """Let something stand in for a type."""
-    if name in plan.types or not re.fullmatch(r"[A-Za-z_]\w*", name):
+    if name in plan.types or name in plan.traits or not re.fullmatch(r"[A-Za-z_]\w*", name):
         return False
     if name in STANDARD_PATHS and name not in plan.names.own and not _is_foreign(plan, name):
         line = f"use {STANDARD_PATHS[name]}::{name};"
@@ -215,6 +215,7 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
                 members.setdefault(member.name, f"type {member.name};")
             elif member.kind == "const":
                 members.setdefault(member.name, text.partition("=")[0].strip().rstrip(";") + ";")
+    plan.types.pop(name, None)  # It was taken for a type where a path began with it.
     plan.traits[name] = {"head": f"pub trait {name}{generic} {{ {' '.join(members.values())} }}"}
     if not members:
         extended = ", ".join([*parameters, "Made: ?Sized"])
