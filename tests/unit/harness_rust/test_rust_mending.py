@@ -218,3 +218,24 @@ def test_a_type_of_a_trait_is_given_to_the_trait_that_bounds_its_owner() -> None
     assert "impl<Made: ?Sized> Other for Made {}" in found
     asked = message_at(plan, HOLE, "E0576", "cannot find associated type `Edge` in trait `Other`")
     assert "Other for Made { type Edge = Made_Other_Edge; }" in mended(plan, function, asked)
+
+
+def test_a_type_that_is_a_value_too_has_one_value() -> None:
+    text = "fn pick(a: u8) -> Result<u8, Full> {\n    let b = a;\n    let c = Full;\n    Err(c)\n}\n"
+    plan, function = plan_of(text)
+    plan.types["Full"] = StandInType("Full")
+    asked = message_at(plan, HOLE, "E0423", "expected value, found struct `Full`")
+    found = mended(plan, function, asked)
+    assert "pub struct Full;" in found
+    assert 'funcmem::Encoding::Object("Full".into(), vec![])' in found
+
+
+def test_a_constant_of_a_parameters_type_is_made_up() -> None:
+    text = "fn pick<S: Style>(a: u8) -> usize {\n    let b = S::WIDTH;\n    b\n}\n"
+    plan, function = plan_of(text)
+    asked = message_at(
+        plan, HOLE, "E0599", "no associated function or constant named `WIDTH` found for type parameter `S`"
+    )
+    found = mended(plan, function, asked)
+    assert "impl<T: ?Sized> Made_static_WIDTH for T { const WIDTH: Made_WIDTH = MADE_WIDTH; }" in found
+    assert "pub const MADE_WIDTH: Made_WIDTH = " in found

@@ -64,7 +64,8 @@ def _named_value(plan: Plan, kind: str, number: int, name: str, depth: int) -> s
         }
         if stand_in.shape == "tuple":
             return f"{kind}({', '.join(parts.values())})"
-        identity = "" if stand_in.shape == "literal" and parts else f"id: {number}, "
+        is_whole = stand_in.shape == "unit" or (stand_in.shape == "literal" and parts)
+        identity = "" if is_whole else f"id: {number}, "
         return f"{kind} {{ {identity}{''.join(f'{field}: {value}, ' for field, value in parts.items())}}}"
     for item, _ in plan.taken_items():
         body = item.node.child_by_field_name("body")

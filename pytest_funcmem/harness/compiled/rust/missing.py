@@ -16,6 +16,7 @@ from pytest_funcmem.harness.compiled.rust.standins import (
     own_function,
 )
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, settle
+from pytest_funcmem.harness.compiled.rust.uses import find_uses
 
 __all__ = ["arguments_counted", "associated_type", "member_missing", "name_missing", "not_a_value"]
 
@@ -126,8 +127,15 @@ def function_of_any(work: Work, name: str) -> bool:
     """``Type::name(…)`` where the type is there and the function is that of a trait which is not."""
     key = f"static {name}"
     calls = [call for inner in work.uses.paths.values() for call in inner.get(name, ()) if call is not None]
-    if key in work.plan.traits or not calls:
+    if key in work.plan.traits or not (calls or name.isupper()):
         return False
+    if not calls:
+        kind = work.plan.constants[f"MADE_{name}"] = work.plan.fresh(name)
+        work.plan.traits[key] = {
+            "head": f"pub trait Made_static_{name} {{ const {name}: {kind}; }}",
+            "impl": f"impl<T: ?Sized> Made_static_{name} for T {{ const {name}: {kind} = MADE_{name}; }}",
+        }
+        return True
     kinds = [f"A{i}" for i in range(calls[0].arity)]
     listed = ", ".join(f"a{i}: A{i}" for i in range(calls[0].arity))
     parts = ", ".join(f"funcmem::Dump::encoded(&a{i})" for i in range(calls[0].arity))
@@ -179,6 +187,10 @@ def not_a_value(work: Work, message: Message) -> bool:
     kind = work.plan.types.get(name)
     if kind is None or kind.fields or kind.variants or kind.functions or name in work.plan.constants:
         return False
+    if name in find_uses(work.plan.file.tree.text).types and not kind.parameters and not kind.lifetimes:
+        # Its only value has its name.
+        was, kind.shape = kind.shape, "unit"
+        return was != "unit"
     del work.plan.types[name]
     work.plan.constants[name] = work.plan.fresh(name)
     return True

@@ -148,10 +148,12 @@ def type_text(plan: Plan, kind: StandInType) -> str:
         cloned = f"{name}({', '.join(f'self.{f}.clone()' for f in kind.fields)})"
     else:
         parts = "".join(f"pub {_raw(f)}: {text}, " for f, text in kind.fields.items())
-        identity = "" if kind.shape == "literal" and kind.fields else "pub id: u64, "
+        is_unit = kind.shape == "unit" and not kind.fields and not is_generic
+        identity = "" if is_unit or (kind.shape == "literal" and kind.fields) else "pub id: u64, "
         is_marked = is_generic and bool(identity)
         mark = f"pub made: std::marker::PhantomData<({phantom},)>, " if is_marked else ""
-        lines.append(f"{derived}pub struct {name}{declared} {{ {identity}{parts}{mark}}}")
+        body = ";" if is_unit else f" {{ {identity}{parts}{mark}}}"
+        lines.append(f"{derived}pub struct {name}{declared}{body}")
         built = "".join(f"{_raw(f)}: funcmem::Make::make(source), " for f in kind.fields)
         identity_made = "id: funcmem::opaque_id(source), " if identity else ""
         make = f"{name} {{ {identity_made}{built}{'made: std::marker::PhantomData, ' if is_marked else ''}}}"
@@ -232,6 +234,8 @@ def _tie(text: str, parameters: str) -> str:
 
 
 def _own_constant(plan: Plan, kind: StandInType, constant: str, text: str) -> str:
+    if text in ("Self", kind.name) and kind.shape == "unit":
+        return kind.name
     if text in ("Self", kind.name) and not kind.fields and not kind.variants:
         mark = ", made: std::marker::PhantomData" if kind.lifetimes or kind.parameters else ""
         return f"{kind.name} {{ id: {3 + sum(map(ord, constant)) % 60}{mark} }}"

@@ -58,7 +58,7 @@ class RustToolkit:
     """
 
     language: Language = "rust"
-    version = "2"
+    version = "3"
     programs: Mapping[str, Path] = MappingProxyType({_PROGRAM: _RUNNER})
 
     def __init__(self) -> None:

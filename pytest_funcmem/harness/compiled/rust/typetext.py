@@ -46,7 +46,7 @@ def is_open(plan: Plan, text: str) -> bool:
     kind = plan.types.get(text)
     if kind is None or kind.fields or kind.variants or kind.functions or kind.constants or kind.parameters:
         return False
-    if text in plan.implemented():
+    if kind.shape == "unit" or text in plan.implemented():
         return False
     return kind.alias is None or kind.is_weak
 
