@@ -239,3 +239,10 @@ def test_a_constant_of_a_parameters_type_is_made_up() -> None:
     found = mended(plan, function, asked)
     assert "impl<T: ?Sized> Made_static_WIDTH for T { const WIDTH: Made_WIDTH = MADE_WIDTH; }" in found
     assert "pub const MADE_WIDTH: Made_WIDTH = " in found
+
+
+def test_a_type_that_only_a_generic_function_knows_is_no_type_of_the_scaffold() -> None:
+    plan, _ = plan_of()
+    plan.types["A"] = StandInType("A")
+    assert not unify(plan, "A", "<Mach as Machine>::u32x4")
+    assert plan.types["A"].alias is None

@@ -21,7 +21,7 @@ def normal(plan: Plan, text: str) -> str | None:
         text = "i64"
     if text in ("floating-point number", "float"):
         text = "f64"
-    if re.search(r"[{}@]|\bimpl\b|\.\.\.|…|closure|\bfn item\b|^type parameter|\bdyn\b", text):
+    if re.search(r"[{}@]|\bas\b|\bimpl\b|\.\.\.|…|closure|\bfn item\b|^type parameter|\bdyn\b", text):
         return None
     text = re.sub(r"'_\b|'\w+", "'static", text)
     text = re.sub(r"&(?!\s*'static)", "&'static ", text).replace("&'static  ", "&'static ")
