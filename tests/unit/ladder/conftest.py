@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
+from small_functions import ReadFunction, read_function, sandbox
 
-from pytest_funcmem.core.errors import SandboxUnavailableError
-from pytest_funcmem.core.protocols import Sandbox
-from pytest_funcmem.core.records import SourceFunction
-from pytest_funcmem.harness.execution import PROGRAMS
-from pytest_funcmem.languages.python import PythonFrontend
 from pytest_funcmem.models.dialogue.records import (
     Message,
     ModelMessage,
@@ -22,30 +17,8 @@ from pytest_funcmem.models.dialogue.records import (
     UserMessage,
 )
 from pytest_funcmem.models.prices import Price
-from pytest_funcmem.sandbox.choice import open_sandbox
 
-ReadFunction = Callable[..., SourceFunction]
-
-
-@pytest.fixture(scope="session")
-def sandbox() -> Iterator[Sandbox]:
-    try:
-        opened = open_sandbox("namespace", programs=PROGRAMS, workers=1)
-    except SandboxUnavailableError as exc:
-        pytest.skip(str(exc))
-    with opened:
-        yield opened
-
-
-@pytest.fixture
-def read_function() -> ReadFunction:
-    def read(text: str, qualname: str | None = None) -> SourceFunction:
-        scan = PythonFrontend().scan(textwrap.dedent(text), path="module.py")
-        found = [item for item in scan.functions if qualname in (None, item.qualname)]
-        assert found, f"no function {qualname} in the text"
-        return found[-1]
-
-    return read
+__all__ = ["ReadFunction", "ScriptedModel", "read_function", "sandbox", "scripted"]
 
 
 class ScriptedModel:
