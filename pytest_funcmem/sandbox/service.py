@@ -9,7 +9,6 @@ the Docker client, so it is imported only where Docker is used.
 from __future__ import annotations
 
 import logging
-import struct
 import threading
 import time
 from collections.abc import Sequence
@@ -17,13 +16,7 @@ from typing import Any
 
 from pytest_funcmem.core.errors import SandboxError
 from pytest_funcmem.core.protocols import Limits, SandboxOutcome, SandboxResult, SandboxTask
-from pytest_funcmem.sandbox.container import (
-    ENGINE_FAILURES,
-    AttachedStream,
-    create_container,
-    describe_failure,
-    remove_container,
-)
+from pytest_funcmem.sandbox.warm_container import AS_NOBODY, NUMBER, ServiceLostError, WarmContainer
 
 __all__ = ["WarmService"]
 
@@ -32,21 +25,8 @@ _log = logging.getLogger(__name__)
 _START_S = 120.0
 _REQUESTS = 2000
 """Requests after which a service is replaced, so that nothing can build up in it unseen."""
-_NUMBER = struct.Struct(">i")
 _DONE, _SPENT, _LATE = -1, -2, -3
 _MOST_MS = 2**31 - 1
-_AS_NOBODY = (
-    "setpriv",
-    "--reuid=65534",
-    "--regid=65534",
-    "--clear-groups",
-    "--inh-caps=-all",
-    "--no-new-privs",
-)
-
-
-class _ServiceLostError(Exception):
-    """The program ended, or does not keep to the protocol."""
 
 
 class WarmService:
@@ -77,7 +57,7 @@ class WarmService:
     ) -> None:
         self._client = client
         self._image = image
-        self._command = (*_AS_NOBODY, *command)
+        self._command = (*AS_NOBODY, *command)
         self._limits = limits
         self._runtime = runtime
         self._remapped = remapped
@@ -110,7 +90,7 @@ class WarmService:
                         outcome = "timeout"
                 except TimeoutError:
                     outcome = "timeout"
-                except _ServiceLostError as lost:
+                except ServiceLostError as lost:
                     _log.warning("A warm program was lost and is started again: %s", lost)
                     if not last:
                         continue
@@ -150,9 +130,9 @@ class WarmService:
             container = _Container(
                 self._client, self._image, self._command, self._limits, self._runtime, self._remapped
             )
-        except (_ServiceLostError, TimeoutError) as exc:
+        except (ServiceLostError, TimeoutError) as exc:
             raise SandboxError(
-                f"{self._command[len(_AS_NOBODY)]} does not start in its container: {exc}",
+                f"{self._command[len(AS_NOBODY)]} does not start in its container: {exc}",
                 where="docker sandbox",
                 remedy="funcmem images build",
             ) from exc
@@ -172,8 +152,8 @@ class WarmService:
         container.stop()
 
 
-class _Container:
-    """A started program."""
+class _Container(WarmContainer):
+    """A started program that counts its requests."""
 
     def __init__(
         self,
@@ -184,93 +164,37 @@ class _Container:
         runtime: str | None,
         remapped: bool,
     ) -> None:
-        self._stream: AttachedStream | None = None
         self._count = 0
-        try:
-            self._container, _uids = create_container(
-                client, image, limits, runtime=runtime, remapped=remapped, entrypoint=command
-            )
-        except ENGINE_FAILURES as exc:
-            raise _engine_failed(describe_failure(exc)) from exc
-        try:
-            attached = self._container.attach_socket(
-                params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-            )
-            self._stream = AttachedStream(attached)
-            self._container.start()
-            ready = time.monotonic() + _START_S
-            if (self._number(ready), self._number(ready)) != (_DONE, 0):
-                raise _ServiceLostError("it did not say that it is ready")
-        except ENGINE_FAILURES as exc:
-            self.stop()
-            if isinstance(exc, TimeoutError):
-                raise
-            raise _engine_failed(describe_failure(exc)) from exc
-        except BaseException:
-            self.stop()
-            raise
+        super().__init__(
+            client,
+            image,
+            command,
+            limits,
+            runtime=runtime,
+            remapped=remapped,
+            greeting=(_DONE, 0),
+            start_s=_START_S,
+            where="docker sandbox",
+        )
 
     def answer(self, request: bytes, records: list[bytes], limits: Limits) -> tuple[int, float]:
         """Ask, append the blocks of the answer, and give what it ended with and the processor seconds.
 
         Raises:
             TimeoutError: It did not answer in time.
-            _ServiceLostError: It ended, or its answer is not one.
+            ServiceLostError: It ended, or its answer is not one.
         """
         deadline = time.monotonic() + limits.wall_s
         most = limits.output_bytes
         self._count += 1
-        head = _NUMBER.pack(max(1, min(int(1000 * limits.cpu_s), _MOST_MS))) + _NUMBER.pack(len(request))
-        try:
-            self._open_stream().send(head + request, deadline=deadline)
-        except TimeoutError:
-            raise
-        except OSError as exc:
-            raise _ServiceLostError(f"it cannot be reached: {exc}") from exc
-        while (length := self._number(deadline)) >= 0:
+        head = NUMBER.pack(max(1, min(int(1000 * limits.cpu_s), _MOST_MS))) + NUMBER.pack(len(request))
+        self.send(head + request, deadline=deadline)
+        while (length := self.number(deadline)) >= 0:
             most -= length
             if most < 0:
-                raise _ServiceLostError(f"it announced a block of {length} bytes")
-            records.append(self._exactly(length, deadline))
+                raise ServiceLostError(f"it announced a block of {length} bytes")
+            records.append(self.exactly(length, deadline))
         if length not in (_DONE, _SPENT, _LATE):
-            raise _ServiceLostError(f"it announced a block of {length} bytes")
-        used = max(0, self._number(deadline)) / 1000
+            raise ServiceLostError(f"it announced a block of {length} bytes")
+        used = max(0, self.number(deadline)) / 1000
         return (_SPENT if length == _DONE and self._count >= _REQUESTS else length), used
-
-    def stop(self) -> None:
-        """Remove it."""
-        if self._stream is not None:
-            self._stream.close()
-        remove_container(self._container)
-
-    def _number(self, deadline: float) -> int:
-        number: int = _NUMBER.unpack(self._exactly(_NUMBER.size, deadline))[0]
-        return number
-
-    def _exactly(self, count: int, deadline: float) -> bytes:
-        data = bytearray()
-        stream = self._open_stream()
-        while len(data) < count:
-            try:
-                piece = stream.receive(count - len(data), deadline=deadline)
-            except TimeoutError:
-                raise
-            except OSError as exc:
-                raise _ServiceLostError(f"it does not answer: {exc}") from exc
-            if not piece:
-                raise _ServiceLostError(("it ended. " + stream.diagnosis().strip())[:500])
-            data += piece
-        return bytes(data)
-
-    def _open_stream(self) -> AttachedStream:
-        if self._stream is None:
-            raise _ServiceLostError("it was stopped")
-        return self._stream
-
-
-def _engine_failed(why: str) -> SandboxError:
-    return SandboxError(
-        f"The Docker engine failed: {why}.",
-        where="docker sandbox",
-        remedy="look at the engine (docker info) and run the audit again: what was finished is kept",
-    )

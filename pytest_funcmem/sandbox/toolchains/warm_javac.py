@@ -10,7 +10,6 @@ Imports the Docker client, so it is imported only where Docker is used.
 from __future__ import annotations
 
 import logging
-import struct
 import threading
 import time
 from collections.abc import Mapping
@@ -20,14 +19,8 @@ from typing import Any, Self
 
 from pytest_funcmem.core.errors import SandboxError
 from pytest_funcmem.core.protocols import Limits
-from pytest_funcmem.sandbox.container import (
-    ENGINE_FAILURES,
-    AttachedStream,
-    create_container,
-    describe_failure,
-    remove_container,
-)
 from pytest_funcmem.sandbox.toolchains.recipes import JAVA_FLAGS
+from pytest_funcmem.sandbox.warm_container import AS_NOBODY, NUMBER, ServiceLostError, WarmContainer
 
 __all__ = ["JavaCompilation", "WarmJavac"]
 
@@ -40,17 +33,8 @@ _COMPILATIONS = 1000
 _MESSAGE_BYTES = 64 * 1024
 _MOST_CLASSES = 10_000
 _COMPILED, _REFUSED = 0, 1
-_NUMBER = struct.Struct(">i")
-_AS_NOBODY = (
-    "setpriv",
-    "--reuid=65534",
-    "--regid=65534",
-    "--clear-groups",
-    "--inh-caps=-all",
-    "--no-new-privs",
-)
 _COMMAND = (
-    *_AS_NOBODY,
+    *AS_NOBODY,
     "java",
     *JAVA_FLAGS,
     "-XX:+ExitOnOutOfMemoryError",
@@ -59,10 +43,6 @@ _COMMAND = (
     "/opt/funcmem/compiler.jar",
     "funcmem.CompilerService",
 )
-
-
-class _CompilerLostError(Exception):
-    """The compiler ended, or does not keep to the protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,11 +113,11 @@ class WarmJavac:
         with self._lock:
             try:
                 return self._attempt(sources, timeout_s, most_bytes)
-            except _CompilerLostError as lost:
+            except ServiceLostError as lost:
                 _log.warning("The Java compiler was lost and is started again: %s", lost)
             try:
                 return self._attempt(sources, timeout_s, most_bytes)
-            except _CompilerLostError as lost:
+            except ServiceLostError as lost:
                 # A fresh compiler that ends over the same sources: that is the sources' doing.
                 return JavaCompilation(compiled=False, message=f"the compiler failed: {lost}", seconds=0.0)
 
@@ -170,7 +150,7 @@ class WarmJavac:
         if self._service is None:
             try:
                 self._service = _Service(self._client, self._image, self._runtime)
-            except (_CompilerLostError, TimeoutError) as exc:
+            except (ServiceLostError, TimeoutError) as exc:
                 raise SandboxError(
                     f"The Java compiler does not start: {exc}",
                     where="warm javac",
@@ -184,35 +164,23 @@ class WarmJavac:
             service.stop()
 
 
-class _Service:
+class _Service(WarmContainer):
     """A started compiler."""
 
     def __init__(self, client: Any, image: str, runtime: str | None) -> None:
-        self._stream: AttachedStream | None = None
         self._count = 0
         self._exhausted = False
-        try:
-            self._container, _uids = create_container(
-                client, image, _LIMITS, runtime=runtime, remapped=False, entrypoint=_COMMAND
-            )
-        except ENGINE_FAILURES as exc:
-            raise _engine_failed(describe_failure(exc)) from exc
-        try:
-            attached = self._container.attach_socket(
-                params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-            )
-            self._stream = AttachedStream(attached)
-            self._container.start()
-            if self._number(time.monotonic() + _START_S) != _COMPILED:
-                raise _CompilerLostError("it did not say that it is ready")
-        except ENGINE_FAILURES as exc:
-            self.stop()
-            if isinstance(exc, TimeoutError):
-                raise
-            raise _engine_failed(describe_failure(exc)) from exc
-        except BaseException:
-            self.stop()
-            raise
+        super().__init__(
+            client,
+            image,
+            _COMMAND,
+            _LIMITS,
+            runtime=runtime,
+            remapped=False,
+            greeting=(_COMPILED,),
+            start_s=_START_S,
+            where="warm javac",
+        )
 
     @property
     def is_spent(self) -> bool:
@@ -220,20 +188,15 @@ class _Service:
         return self._exhausted or self._count >= _COMPILATIONS
 
     def compile(self, sources: Mapping[str, str], *, deadline: float, most_bytes: int) -> JavaCompilation:
-        """Compile; ``TimeoutError`` or ``_CompilerLostError`` where it did not answer."""
+        """Compile; ``TimeoutError`` or ``ServiceLostError`` where it did not answer."""
         start = time.monotonic()
         self._count += 1
-        blocks = [_NUMBER.pack(len(sources))]
+        blocks = [NUMBER.pack(len(sources))]
         for path, text in sources.items():
             for part in (path.encode("utf-8", "replace"), text.encode("utf-8", "replace")):
-                blocks += [_NUMBER.pack(len(part)), part]
-        try:
-            self._open_stream().send(b"".join(blocks), deadline=deadline)
-        except TimeoutError:
-            raise
-        except OSError as exc:
-            raise _CompilerLostError(f"it cannot be reached: {exc}") from exc
-        status = self._number(deadline)
+                blocks += [NUMBER.pack(len(part)), part]
+        self.send(b"".join(blocks), deadline=deadline)
+        status = self.number(deadline)
         message = self._block(deadline, _MESSAGE_BYTES).decode("utf-8", "replace")
         classes = self._classes(deadline, most_bytes)
         self._exhausted = status not in (_COMPILED, _REFUSED)
@@ -244,16 +207,10 @@ class _Service:
             seconds=time.monotonic() - start,
         )
 
-    def stop(self) -> None:
-        """Remove it."""
-        if self._stream is not None:
-            self._stream.close()
-        remove_container(self._container)
-
     def _classes(self, deadline: float, most_bytes: int) -> dict[str, bytes]:
-        count = self._number(deadline)
+        count = self.number(deadline)
         if not 0 <= count <= _MOST_CLASSES:
-            raise _CompilerLostError(f"it announced {count} classes")
+            raise ServiceLostError(f"it announced {count} classes")
         classes: dict[str, bytes] = {}
         for _ in range(count):
             name = self._block(deadline, 4096).decode("utf-8", "replace")
@@ -261,44 +218,12 @@ class _Service:
             most_bytes -= len(content)
             parts = name.split(".")
             if not all(part and "/" not in part and "\0" not in part for part in parts):
-                raise _CompilerLostError(f"it named a class {name[:80]!r}")
+                raise ServiceLostError(f"it named a class {name[:80]!r}")
             classes["/".join(parts) + ".class"] = content
         return classes
 
-    def _number(self, deadline: float) -> int:
-        number: int = _NUMBER.unpack(self._exactly(_NUMBER.size, deadline))[0]
-        return number
-
     def _block(self, deadline: float, most: int) -> bytes:
-        length = self._number(deadline)
+        length = self.number(deadline)
         if not 0 <= length <= most:
-            raise _CompilerLostError(f"it announced a block of {length} bytes")
-        return self._exactly(length, deadline)
-
-    def _exactly(self, count: int, deadline: float) -> bytes:
-        data = bytearray()
-        stream = self._open_stream()
-        while len(data) < count:
-            try:
-                piece = stream.receive(count - len(data), deadline=deadline)
-            except TimeoutError:
-                raise
-            except OSError as exc:
-                raise _CompilerLostError(f"it does not answer: {exc}") from exc
-            if not piece:
-                raise _CompilerLostError(("it ended. " + stream.diagnosis().strip())[:500])
-            data += piece
-        return bytes(data)
-
-    def _open_stream(self) -> AttachedStream:
-        if self._stream is None:
-            raise _CompilerLostError("it was stopped")
-        return self._stream
-
-
-def _engine_failed(why: str) -> SandboxError:
-    return SandboxError(
-        f"The Docker engine failed: {why}.",
-        where="warm javac",
-        remedy="look at the engine (docker info) and run the audit again: what was finished is kept",
-    )
+            raise ServiceLostError(f"it announced a block of {length} bytes")
+        return self.exactly(length, deadline)
