@@ -40,6 +40,7 @@ __all__ = [
     "ensure_image",
     "find_image",
     "present_image",
+    "recipe_context",
     "toolchain_versions",
 ]
 
@@ -262,7 +263,7 @@ def _build(client: Any, base_id: str, tag: str, language: str, progress: Progres
     # last: whoever finds it finds an image that is whole.
     versions = _read_versions(client, plain_id)
     labels = {IMAGE_LABEL: language, TOOLCHAIN_LABEL: json.dumps(versions, sort_keys=True)}
-    labelling = _labelling_context(plain_id)
+    labelling = recipe_context(f"FROM {plain_id}\n")
     image_id = _run_build(client, labelling, _say_nothing, what=tag, tag=tag, labels=labels)
     progress(f"built {tag} in {time.monotonic() - start:.0f} s")
     return image_id
@@ -291,8 +292,9 @@ def _proxies() -> dict[str, str]:
     }
 
 
-def _labelling_context(image_id: str) -> IO[bytes]:
-    text = f"FROM {image_id}\n".encode()
+def recipe_context(recipe: str) -> IO[bytes]:
+    """The context of an image that is made of its recipe alone."""
+    text = recipe.encode()
     context = io.BytesIO()
     with tarfile.open(fileobj=context, mode="w") as archive:
         member = tarfile.TarInfo("Dockerfile")

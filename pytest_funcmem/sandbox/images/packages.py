@@ -6,14 +6,12 @@ Packages are installed once, when the image is made; nothing can be installed wh
 from __future__ import annotations
 
 import hashlib
-import io
 import re
-import tarfile
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import Any
 
 from pytest_funcmem.core.errors import UsageError
-from pytest_funcmem.sandbox.images.build import Progress, build_from, present_image
+from pytest_funcmem.sandbox.images.build import Progress, build_from, present_image, recipe_context
 
 __all__ = ["check_packages", "ensure_packages"]
 
@@ -78,15 +76,4 @@ def ensure_packages(
     if present is not None:
         return present
     progress(f"installing {', '.join(packages)} into the image for {language}")
-    return build_from(client, _context(recipe), tag, progress)
-
-
-def _context(recipe: str) -> IO[bytes]:
-    content = recipe.encode()
-    context = io.BytesIO()
-    with tarfile.open(fileobj=context, mode="w") as archive:
-        member = tarfile.TarInfo("Dockerfile")
-        member.size = len(content)
-        archive.addfile(member, io.BytesIO(content))
-    context.seek(0)
-    return context
+    return build_from(client, recipe_context(recipe), tag, progress)
