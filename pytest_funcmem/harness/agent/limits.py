@@ -337,10 +337,7 @@ class Allowance:
         self._run.settle(held=(turns, tokens, dollars + taken), turns=1, tokens=used, cost=cost)
 
     def _price_of(self, usage: Usage) -> float:
-        price = self._run.price
-        if price is None:
-            return 0.0
-        return price.of(usage.input, usage.output, cache_read=usage.cache_read, cache_write=usage.cache_write)
+        return 0.0 if self._run.price is None else usage.cost(self._run.price)
 
     def close(self) -> None:
         """Give back what was reserved. May be called twice."""
