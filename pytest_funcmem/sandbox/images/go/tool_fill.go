@@ -105,8 +105,19 @@ func fillOne(o outline, code, suffix string, coverage bool) filled {
 	})
 	result := filled{OK: true}
 	seen := map[int]bool{}
+	resumed := resumedLabels(function.Body)
 	probe := func(statement ast.Stmt) {
-		if _, empty := statement.(*ast.EmptyStmt); empty {
+		place := statement
+		// A label counts as what it stands before. A goto comes in behind it, so the probe stands there too,
+		// unless a loop goes by the label, which nothing may part from it.
+		for label, ok := statement.(*ast.LabeledStmt); ok; label, ok = statement.(*ast.LabeledStmt) {
+			statement = label.Stmt
+			if !resumed[label.Label.Name] {
+				place = statement
+			}
+		}
+		switch statement.(type) {
+		case *ast.EmptyStmt, *ast.BlockStmt:
 			return
 		}
 		if at := line(statement.Pos()); at > 0 && at <= strings.Count(code, "\n") {
@@ -115,7 +126,7 @@ func fillOne(o outline, code, suffix string, coverage bool) filled {
 				result.Lines = append(result.Lines, at)
 			}
 			if coverage {
-				edits = append(edits, edit{offset(statement.Pos()), offset(statement.Pos()), "funcmem__rt.P(" + itoa(len(result.Probes)) + "); "})
+				edits = append(edits, edit{offset(place.Pos()), offset(place.Pos()), "funcmem__rt.P(" + itoa(len(result.Probes)) + "); "})
 				result.Probes = append(result.Probes, at)
 			}
 		}
@@ -130,6 +141,14 @@ func fillOne(o outline, code, suffix string, coverage bool) filled {
 			statements = node.Body
 		case *ast.CommClause:
 			statements = node.Body
+		case *ast.IfStmt:
+			if other, ok := node.Else.(*ast.IfStmt); ok && line(other.Pos()) > firstLine && coverage {
+				edits = append(edits, edit{offset(other.Pos()), offset(other.Pos()), "{ "})
+				statements = []ast.Stmt{other}
+				edits = append(edits, edit{offset(other.End()), offset(other.End()), " }"})
+			} else if ok {
+				statements = []ast.Stmt{other}
+			}
 		}
 		for _, statement := range statements {
 			switch statement.(type) {
@@ -160,4 +179,16 @@ func fillOne(o outline, code, suffix string, coverage bool) filled {
 	place := "function" + strings.Replace(suffix, "__", "_", 1) + ".go"
 	result.Text = text + "\n//line " + place + ":1\n" + apply(code, edits) + "\n"
 	return result
+}
+
+// resumedLabels are the labels that break and continue name.
+func resumedLabels(body ast.Node) map[string]bool {
+	found := map[string]bool{}
+	ast.Inspect(body, func(node ast.Node) bool {
+		if branch, ok := node.(*ast.BranchStmt); ok && branch.Label != nil && branch.Tok != token.GOTO {
+			found[branch.Label.Name] = true
+		}
+		return true
+	})
+	return found
 }
