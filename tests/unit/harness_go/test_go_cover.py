@@ -1,4 +1,4 @@
-"""Lines that the harness of a Go function says were run, beside what Go's own cover tool counts for the same calls."""
+"""Lines that the harness of a Go function says were run, beside what the cover tool of Go counts."""
 
 from __future__ import annotations
 
