@@ -17,7 +17,7 @@ from pytest_funcmem.languages.rust import RustFrontend
 FILE = """\
 use crate::deep::{Missing, Tag, walk};
 
-top_level! { struct Hidden; }
+top_level! { struct Hidden = 1; }
 
 impl Add for Missing { type Output = Missing; fn add(self, other: Missing) -> Missing { other } }
 
@@ -141,7 +141,7 @@ def test_a_method_beside_one_of_the_same_name_is_for_the_scaffolds_own_types() -
 
 
 def test_traits_from_elsewhere_are_made_up_for_types_of_the_file() -> None:
-    text = FILE.replace("struct Hidden;", "").replace("fn pick", "pub struct Own { a: u8 }\n\nfn pick")
+    text = FILE.replace("struct Hidden = 1;", "").replace("fn pick", "pub struct Own { a: u8 }\n\nfn pick")
     plan, function = plan_of(text.replace("item: &Missing", "item: &Own"))
     lacks = message_at(plan, HOLE, "E0277", "the trait bound `Own: num_traits::Zero` is not satisfied")
     found = mended(plan, function, lacks)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.signature import Generic, generics_of, substituted
 
-__all__ = ["choose_concrete", "concrete_types", "function_bound", "type_for_bounds"]
+__all__ = ["choose_concrete", "concrete_types", "function_bound", "supertraits", "type_for_bounds"]
 
 _BY_TRAIT: Mapping[str, str] = MappingProxyType(
     {
@@ -103,12 +103,15 @@ def type_for_bounds(plan: Plan, bounds: Sequence[str], concrete: dict[str, str])
         parameters, result = (substituted(part, known) for part in function)
         return f"fn({parameters}) -> {result}"
     best = ""
-    for bound in bounds:
-        bound = bound.lstrip("?")
+    asked = [wanted for bound in bounds for wanted in supertraits(plan, bound)]
+    for whole in [*bounds, *asked]:
+        bound = whole.lstrip("?")
         name = re.split(r"[<(]", bound, maxsplit=1)[0].strip().rpartition("::")[2]
         inner = re.search(r"<(.*)>", bound, re.DOTALL)
         argument = substituted(inner[1], known) if inner else ""
         if name == "Write":
+            if {"Read", "BufRead", "Seek"} & {re.split(r"[<(]", b)[0].rpartition("::")[2] for b in bounds}:
+                return "std::io::Cursor<Vec<u8>>"
             is_text = "fmt::Write" in bound or any(
                 imported.path[-2:] == ("fmt", "Write") for imported in plan.file.imports
             )
@@ -123,7 +126,14 @@ def type_for_bounds(plan: Plan, bounds: Sequence[str], concrete: dict[str, str])
         elif name in ("AsRef", "Borrow", "Deref") and argument:
             target = argument.partition("=")[2].strip() or argument
             return _BY_ARGUMENT.get(target.rpartition("::")[2] if "[" not in target else target, target)
-        elif name in ("Into", "TryInto") and argument:
+        elif name in ("Index", "IndexMut") and argument:
+            output = re.search(r"Output\s*=\s*(.*)", argument)
+            return f"Vec<{output[1] if output else _DEFAULT}>"
+        elif name in ("Extend", "FromIterator") and argument:
+            return f"Vec<{argument}>"
+        elif name == "RangeBounds" and argument:
+            return f"std::ops::Range<{argument}>"
+        elif name in ("Into", "TryInto", "From", "TryFrom") and argument:
             return argument
         elif name in plan_traits(plan):
             return own_type(plan, name, argument)
@@ -158,3 +168,9 @@ def _plain_types(plan: Plan) -> set[str]:
         for item, _ in plan.taken_items()
         if item.kind in ("struct", "enum") and item.node.child_by_field_name("type_parameters") is None
     }
+
+
+def supertraits(plan: Plan, bound: str) -> list[str]:
+    """What a trait that stands in asks for, by a bound that names it."""
+    name = re.split(r"[<(]", bound.lstrip("?"), maxsplit=1)[0].strip().rpartition("::")[2]
+    return [text for text in plan.traits.get(name, {}).get("super", "").split(" + ") if text]

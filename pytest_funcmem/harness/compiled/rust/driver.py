@@ -15,6 +15,7 @@ from pytest_funcmem.harness.compiled.rust.concrete import (
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.items import Item
 from pytest_funcmem.harness.compiled.rust.plan import Plan
+from pytest_funcmem.harness.compiled.rust.projections import projected
 from pytest_funcmem.harness.compiled.rust.signature import (
     Parameter,
     Signature,
@@ -111,6 +112,8 @@ def _made_impl(plan: Plan, trait: Item, name: str, argument: str) -> str:
             head = flattened(tree.source(member.node), plan.names).rstrip().removesuffix(";")
             for parameter, kind in concrete.items():
                 head = re.sub(rf"\b{parameter}\b(?!\s*:)", kind, head)
+            for lifetime in lifetimes:
+                head = re.sub(rf"{lifetime.name}\b", "'static", head)
             signature = read_signature(plan, member.node)
             members.append(f"{_named(head)} {{ {answering(f'{trait.name}.{member.name}', signature)} }}")
     unsafe = "unsafe " if tree.source(trait.node).partition("trait")[0].split()[-1:] == ["unsafe"] else ""
@@ -155,7 +158,7 @@ def driver_text(plan: Plan) -> str | None:
         return None
     node = file.member.node if file.member is not None else file.target.node
     outer = file.target.node if file.member is not None else None
-    signature = read_signature(plan, node, outer)
+    signature = projected(plan, read_signature(plan, node, outer))
     concrete = concrete_types(plan, signature.generics)
     own, path = _owner(plan, concrete)
     if own:

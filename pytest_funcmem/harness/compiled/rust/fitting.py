@@ -8,15 +8,18 @@ from __future__ import annotations
 import re
 
 from pytest_funcmem.harness.compiled.rust.concrete import choose_concrete
+from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.implementations import (
+    implement_deref,
     implement_index,
     implement_iterator,
     implement_trait,
 )
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
+from pytest_funcmem.harness.compiled.rust.results import answered, loosened, tried
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, normal, settle, unify
 
-__all__ = ["in_pattern", "mismatch", "operands", "unfulfilled", "unguessed", "used_as"]
+__all__ = ["in_pattern", "mismatch", "operands", "unfulfilled", "used_as"]
 
 _PAIR = re.compile(r"expected (?:[a-z ]+ )?`([^`]+)`,? found (?:[a-z ]+ )?`([^`]+)`")
 _PAIR_BARE = re.compile(r"expected `([^`]+)`,? found (integer|floating-point number)")
@@ -48,7 +51,24 @@ def mismatch(work: Work, message: Message) -> bool:
             for left, right in pattern.findall(text):
                 changed = unify(work.plan, left, right) or changed
                 changed = changed or renumbered(work, message, left, right)
+    changed = changed or any(
+        seen_as(work, left, right)
+        for text in texts
+        for pattern in (_PAIR_NOTE, _PAIR)
+        for left, right in pattern.findall(text)
+    )
+    if not changed:
+        words = {word for text in [message["message"], *texts] for word in re.findall(r"\bMade_\w+", text)}
+        changed = any(loosened(work, word) for word in sorted(words))
     return changed
+
+
+def seen_as(work: Work, expected: str, found: str) -> bool:
+    """A type that stands in and is used behind a reference as what it leads to."""
+    reference = re.compile(r"&\s*(?:'\w+\s+)?(?:mut\s+)?")
+    if not reference.match(expected) or not reference.match(found):
+        return False
+    return implement_deref(work.plan, bare(found), bare(expected))
 
 
 def renumbered(work: Work, message: Message, left: str, right: str) -> bool:
@@ -84,12 +104,15 @@ def operands(work: Work, message: Message) -> bool:
     """Operators on what stands in: it is of the other operand's type, or a number."""
     labels = [label for span in message["spans"] for label in TICKS.findall(str(span["label"]))]
     named = [*TICKS.findall(message["message"]), *labels]
+    both = re.search(r"no implementation for `(\S.*?) (?:[-+*/%&|^]|<<|>>)=? (.*?)`", message["message"])
+    named += [*both.groups()] if both else []
     open_names = [name for name in map(bare, named) if is_open(work.plan, name)]
     if not open_names:
         return operator(work, message)
     code = message["code"]
     if code == "E0600":
-        is_mask = any(re.search(r"[&|^]=?\s*!", span["text"]) for span in message["spans"])
+        texts = [re.sub(r"\|[^|;{}]*\|", "", str(span["text"])) for span in message["spans"]]
+        is_mask = any(re.search(r"[&|^]=?\s*!", text) for text in texts)
         is_truth = "`!`" in message["message"] and not is_mask
         return settle(work.plan, open_names[0], "bool" if is_truth else "i64")
     for name in open_names:
@@ -135,6 +158,9 @@ def unfulfilled(work: Work, message: Message) -> bool:
     text = message["message"]
     names = TICKS.findall(text)
     plan = work.plan
+    unknown = re.search(r"cannot \S+ `\(\)` (?:to|from|by) `([^`]+)`", text)
+    if unknown and answered(work, message, unknown[1]):
+        return True
     if "can't compare" in text or re.search(
         r"cannot (?:add|subtract|multiply|divide|calculate)|no implementation for", text
     ):
@@ -142,6 +168,9 @@ def unfulfilled(work: Work, message: Message) -> bool:
     resolved = re.search(r"type mismatch resolving `<.* as (\w+)(?:<.*>)?>::(\w+) == ([^`]+)`", text)
     if resolved:
         inner = plan.traits.get(resolved[1], {}).get(f"type {resolved[2]}", "")
+        if not inner:
+            own = re.search(r"`<(.*) as ", text)
+            inner = _own_type_of(work, bare(own[1]) if own else "", resolved[1], resolved[2])
         return bool(inner) and unify(plan, inner, resolved[3])
     if "couldn't convert the error" in text:
         said = [text, *(span["label"] for span in message["spans"])]
@@ -155,24 +184,21 @@ def unfulfilled(work: Work, message: Message) -> bool:
         return any(target and conversion(work, bare(target[1]), source) for source in found)
     lacking = re.search(r"the trait bound `([^`]+): ([^`]+)` is not satisfied", text)
     if lacking:
+        holder = plan.types.get(work.owner(message).removeprefix("type "))
+        if holder is not None and holder.is_clone and lacking[2] in ("Clone", "Copy"):
+            was_copy, holder.is_copy = holder.is_copy, False
+            holder.is_clone = was_copy and lacking[2] == "Copy"
+            return True
         notes = "\n".join(child["message"] for child in message["children"])
         if choose_concrete(plan, lacking[2], notes):
             return True
         return bound(work, bare(lacking[1]), lacking[2], lacking[1])
     if "is not an iterator" in text and names:
         return iterated(work, names[0])
-    if "`?` operator can only be applied" in text:
-        labels = [label for span in message["spans"] for label in TICKS.findall(str(span["label"]))]
-        for name in map(bare, [*names, *labels]):
-            if is_open(plan, name):
-                is_option = "-> Option" in plan.function.signature
-                inner = plan.fresh(name + "_value")
-                error = plan.fresh(name + "_error")
-                return settle(
-                    plan,
-                    name,
-                    f"Option<{inner}>" if is_option else f"std::result::Result<{inner}, {error}>",
-                )
+    if "`?` operator can only be" in text:
+        return tried(work, message)
+    if "size for values of type `Self`" in text:
+        return sized(work, message)
     if "cannot be indexed by" in text:
         for name in map(bare, names):
             kind = plan.types.get(name)
@@ -187,6 +213,28 @@ def unfulfilled(work: Work, message: Message) -> bool:
     if match and not is_open(plan, bare(match[1])):
         return implement_trait(plan, bare(match[1]), match[2])
     return False
+
+
+def _own_type_of(work: Work, owner: str, trait: str, name: str) -> str:
+    """What the file says an associated type of one of its types is; "" where it says nothing."""
+    for item, members in work.plan.taken_items():
+        if item.kind == "impl" and item.name == owner.partition("<")[0] and item.trait == trait:
+            for _, member in members:
+                kind = member.node.child_by_field_name("type")
+                if member.kind == "type" and member.name == name and kind is not None:
+                    return flattened(work.plan.file.tree.source(kind), work.plan.names)
+    return ""
+
+
+def sized(work: Work, message: Message) -> bool:
+    """A trait that stands in and gives its own values away."""
+    name = work.owner(message).partition("trait ")[2]
+    parts = work.plan.traits.get(name, {})
+    left, brace, right = parts.get("head", "").partition(" {")
+    if not brace or left.endswith("Sized"):
+        return False
+    parts["head"] = f"{left}{' + ' if ': ' in left else ': '}Sized{brace}{right}"
+    return True
 
 
 def iterated(work: Work, whole: str) -> bool:
@@ -311,6 +359,9 @@ def used_as(work: Work, message: Message) -> bool:
     for whole in [*TICKS.findall(message["message"]), *labels]:
         name = bare(whole)
         if not is_open(plan, name):
+            cast = re.search(r"cast: `&(?:mut )?(\w+)` as `&(?:mut )?([^`]+)`", message["message"])
+            if cast and implement_deref(plan, cast[1], cast[2]):
+                return True
             of_name = name.partition("<")[0].rpartition("::")[2]
             if message["code"] == "E0608" and implement_index(plan, of_name):
                 return True
@@ -332,23 +383,15 @@ def used_as(work: Work, message: Message) -> bool:
 def in_pattern(work: Work, message: Message) -> bool:
     """A constant in a pattern is of a plain type."""
     names = [bare(name) for name in TICKS.findall(message["message"])]
+    for name in names:
+        kind = work.plan.types.get(name.rpartition("::")[2])
+        if kind is None or "non-structural" not in message["message"] or kind.is_pattern:
+            continue
+        if kind.constants and not kind.fields and set(kind.constants.values()) == {"Self"}:
+            # As variants they are all that there is, and a match on them is whole.
+            kind.variants.update(dict.fromkeys(kind.constants))
+            kind.constants = {}
+            return True
+        kind.is_pattern = True
+        return True
     return any(is_open(work.plan, name) and settle(work.plan, name, "i64", weak=True) for name in names)
-
-
-_GUESSED = frozenset({"bool", "usize", "String", "&'static str", "()"})
-
-
-def unguessed(work: Work, message: Message) -> bool:
-    """A result that was guessed from a name, where nothing fits: of a type of its own instead, once."""
-    plan = work.plan
-    for span in message["spans"]:
-        for name in re.findall(r"\w+", str(span["text"])):
-            for table in work.tables():
-                function = table.get(name)
-                if function is None or function.result not in _GUESSED:
-                    continue
-                if ("unguessed", name) not in plan.history:
-                    plan.history.add(("unguessed", name))
-                    function.result = plan.fresh(name)
-                    return True
-    return False

@@ -35,6 +35,27 @@ PRIMITIVES = frozenset(
         "f64",
     ]
 )
+_PRELUDE = frozenset({"Result", "Option", "Vec", "String", "Box"})
+_NO_PATHS = frozenset(
+    {
+        "mut",
+        "const",
+        "dyn",
+        "impl",
+        "for",
+        "in",
+        "as",
+        "return",
+        "where",
+        "ref",
+        "move",
+        "let",
+        "if",
+        "else",
+        "match",
+    }
+)
+"""Words that a path may follow and never begins with."""
 _STANDARD = frozenset({"std", "core", "alloc"})
 _KEPT_DERIVES = frozenset(
     {"Clone", "Copy", "Debug", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash", "Default"}
@@ -49,11 +70,13 @@ class Names:
         crates: Crates that are there, and may be used.
         modules: Local names of modules of those crates and of the standard library.
         own: Names that the file defines outside of impl blocks.
+        inner: Modules that the file defines.
     """
 
     crates: frozenset[str]
     modules: frozenset[str]
     own: frozenset[str]
+    inner: frozenset[str] = frozenset()
 
 
 def flattened(text: str, names: Names) -> str:
@@ -65,8 +88,22 @@ def flattened(text: str, names: Names) -> str:
     count = len(tokens)
     while place < count:
         token = tokens[place]
-        if token.kind != "word" or (place and _is_path_mark(text, tokens, place - 2)):
+        is_rooted = place > 1 and _is_path_mark(text, tokens, place - 2)
+        before_mark = tokens[place - 3] if place > 2 else None
+        is_inside = before_mark is not None and (
+            before_mark.text == ">" or (before_mark.kind == "word" and before_mark.text not in _NO_PATHS)
+        )
+        if token.kind != "word" or (is_rooted and is_inside):
             place += 1
+            continue
+        if token.text in _NO_PATHS:
+            place += 1
+            continue
+        end = _lost_import(tokens, place, names)
+        if end:
+            pieces.append(text[done : token.start] + "\n" * text[token.start : tokens[end].end].count("\n"))
+            done = tokens[end].end
+            place = end + 1
             continue
         # Words joined by "::"; comments within a path end it.
         words = [place]
@@ -82,8 +119,9 @@ def flattened(text: str, names: Names) -> str:
         after = tokens[end + 1].text if end + 1 < count else ""
         before = tokens[place - 1].text if place else ""
         lead = place
-        if len(path) > 1 and before == ":" and place > 1 and tokens[place - 2].text == ":":
-            lead = place
+        if is_rooted and path[0] not in (*_STANDARD, *names.crates, "funcmem"):
+            # In the edition of 2015 such a path begins at the crate.
+            lead, path = place - 2, ["crate", *path]
         if before != "." and (len(path) > 1 or (is_followed and path[0] in ("crate", "super", "self"))):
             new = _rewritten(path, names, is_macro=after == "!")
             if new is not None:
@@ -94,6 +132,32 @@ def flattened(text: str, names: Names) -> str:
         place = end + 1
     pieces.append(text[done:])
     return "".join(pieces)
+
+
+def _lost_import(tokens: list, place: int, names: Names) -> int:  # type: ignore[type-arg]
+    """Place of the last token of a ``use`` within a function that leads nowhere; 0 where there is none.
+
+    What it would bring in is missing under its own name, as what the file imports is.
+    """
+    if tokens[place].text != "use" or (place and tokens[place - 1].text not in ("{", "}", ";")):
+        return 0
+    end = next((i for i in range(place, min(place + 200, len(tokens))) if tokens[i].text == ";"), 0)
+    words = []
+    for token in tokens[place + 1 : end]:
+        if token.kind == "word":
+            words.append(token.text)
+        elif token.text != ":":
+            break
+    is_inner = bool(words) and words[0] in ("crate", "super", "self")
+    while words and words[0] in ("crate", "super", "self"):
+        words.pop(0)
+    if not end or not words:
+        return end if is_inner else 0
+    is_whole = tokens[end - 1].text == words[-1]
+    if not is_inner and (words[0] in _STANDARD or words[0] in names.crates or words[0] in names.modules):
+        return 0
+    parents = words[:-1] if is_whole else words
+    return 0 if any(word[:1].isupper() or word in names.own for word in parents) else end
 
 
 def _is_path_mark(text: str, tokens: list, place: int) -> bool:  # type: ignore[type-arg]
@@ -127,6 +191,12 @@ def _rewritten(path: list[str], names: Names, *, is_macro: bool) -> str | None:
             return None
     if is_macro:
         return rest[-1]
+    is_foreign = not is_inner and first not in names.inner
+    if rest[-1] in _PRELUDE and rest[-1] not in names.own:
+        # Behind a path it is another than that which is known everywhere.
+        return f"{rest[-2] if len(rest) > 1 else 'crate'}__{rest[-1]}"
+    if len(rest) > 1 and is_foreign and rest[-1] in names.own and rest[-1][:1].isupper():
+        return f"{rest[-2]}__{rest[-1]}"
     for place, word in enumerate(rest):
         if word[:1].isupper() and not (len(word) > 1 and word.isupper() and place + 1 < len(rest)):
             return "::".join(rest[place:])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from pytest_funcmem.harness.compiled.rust.plan import Plan
+from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInType
 from pytest_funcmem.harness.compiled.rust.typetext import normal
 
-__all__ = ["implement_index", "implement_iterator", "implement_trait"]
+__all__ = ["implement_deref", "implement_index", "implement_iterator", "implement_trait"]
 
 _KEPT = "Box::leak(Box::new({made}))"
 _SHOWN = (
@@ -112,6 +112,9 @@ def implement_trait(plan: Plan, name: str, trait: str) -> bool:
 
 def implement_iterator(plan: Plan, name: str, *, by_reference: bool) -> bool:
     """Let a type be walked through, itself or behind a reference."""
+    kind = plan.types.get(name)
+    if kind is not None and kind.alias is None and kind.parameters:
+        return _walk_generic(plan, kind, by_reference=by_reference)
     if not by_reference:
         return implement_trait(plan, name, "Iterator")
     key = "IntoIterator for &"
@@ -126,6 +129,50 @@ def implement_iterator(plan: Plan, name: str, *, by_reference: bool) -> bool:
         f"impl<'m> IntoIterator for &'m {name} {{ type Item = &'m {item}; "
         f"type IntoIter = std::slice::Iter<'m, {item}>; "
         f"fn into_iter(self) -> Self::IntoIter {{ {_KEPT.format(made=body)}.iter() }} }}",
+    )
+    return True
+
+
+def _walk_generic(plan: Plan, kind: StandInType, *, by_reference: bool) -> bool:
+    """Let a type with parameters be walked through: it holds values of its first one."""
+    key = "IntoIterator for &" if by_reference else "IntoIterator"
+    if not _is_new(plan, kind.name, key):
+        return False
+    given = [f"'l{i}" for i in range(kind.lifetimes)] + [f"T{i}" for i in range(kind.parameters)]
+    own, opening = f"{kind.name}<{', '.join(given)}>", ", ".join(given)
+    item, walked, walk = "T0", "std::vec::IntoIter<T0>", "into_iter"
+    made = _answer(f"{kind.name}.into_iter", "funcmem::Dump::encoded(&self)", kind="Vec<T0>")
+    if by_reference:
+        own, opening = f"&'m {own}", f"'m, {opening}"
+        item, walked, walk = "&'m T0", "std::slice::Iter<'m, T0>", "iter"
+        made = _KEPT.format(made=made)
+    kind.impls[key] = (
+        f"impl<{opening}> IntoIterator for {own} {{ type Item = {item}; type IntoIter = {walked}; "
+        f"fn into_iter(self) -> Self::IntoIter {{ {made}.{walk}() }} }}"
+    )
+    return True
+
+
+def implement_deref(plan: Plan, name: str, target: str) -> bool:
+    """Let a type that stands in lead to another, which is known."""
+    kind = plan.types.get(name)
+    if kind is None or not _is_plain(plan, name) or not _is_new(plan, name, "Deref"):
+        return False
+    held = _REFERENT.get(target.rpartition("::")[2] if "[" not in target else target)
+    if target.startswith("[") and ";" not in target:
+        held = f"Vec<{target[1:-1]}>"
+    text = normal(plan, held or target)
+    whole = target if held else text
+    if text is None or whole is None or re.search(rf"\b{name}\b", text) or text in plan.types:
+        return False
+    made = _KEPT.format(made=_answer(f"{name}.deref", _ME, kind=text))
+    _keep(
+        plan,
+        name,
+        "Deref",
+        f"impl std::ops::Deref for {name} {{ type Target = {whole}; "
+        f"fn deref(&self) -> &{whole} {{ {made} }} }}\n"
+        f"impl std::ops::DerefMut for {name} {{ fn deref_mut(&mut self) -> &mut {whole} {{ {made} }} }}",
     )
     return True
 

@@ -99,7 +99,10 @@ class RustFile:
         tree: Its tree.
         items: Items in order, those of modules among them.
         imports: What is imported anywhere outside of functions.
+        inner_imports: What is imported within functions.
+        inner_impls: Implementations within functions.
         modules: Names of the modules that the file defines.
+        parameters: Names of type parameters, where they are nothing else.
         target: The item of the function under audit.
         member: The member of that item, where it is in an impl block or a trait.
     """
@@ -107,14 +110,17 @@ class RustFile:
     tree: SyntaxTree
     items: list[Item] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
+    inner_imports: list[Import] = field(default_factory=list)
+    inner_impls: list[Item] = field(default_factory=list)
     modules: set[str] = field(default_factory=set)
+    parameters: frozenset[str] = frozenset()
     target: Item | None = None
     member: Member | None = None
 
     @staticmethod
     def read(function: SourceFunction) -> RustFile:
         """Parse the file of a function and find the function in it."""
-        file = RustFile(SyntaxTree("rust", function.text))
+        file = RustFile(_opened(SyntaxTree("rust", function.text)))
         start = file.tree.byte(function.signature_start)
         stack = [(file.tree.root, True)]
         while stack:
@@ -155,6 +161,15 @@ class RustFile:
             stack.extend(reversed(inner))
         for index, item in enumerate(file.items):
             item.index = index
+        file.parameters = _parameters(file.tree) - {item.name for item in file.items}
+        for node in inner_nodes(file.tree.root):
+            if node.parent is None or node.parent.type != "block":
+                continue
+            argument = node.child_by_field_name("argument")
+            if node.type == "use_declaration" and argument is not None:
+                file.inner_imports.extend(_imports(file.tree, argument, ()))
+            elif node.type == "impl_item":
+                file.inner_impls.append(file._impl(node, ()))
         return file
 
     def _add(self, node: Node, attributes: tuple[Node, ...], start: int) -> None:
@@ -210,6 +225,52 @@ class RustFile:
             trait=_last_name(tree, node.child_by_field_name("trait")),
             members=members,
         )
+
+
+_CLOSED_MACROS = frozenset({"thread_local", "lazy_static", "bitflags", "macro_rules"})
+_ITEMS = frozenset([*_KINDS, "impl_item", "use_declaration", "mod_item", "attribute_item", "line_comment"])
+_ITEMS |= {"block_comment", "extern_crate_declaration", "inner_attribute_item"}
+
+
+def _opened(tree: SyntaxTree) -> SyntaxTree:
+    """The tree of a file in which macros of others that are given plain items are those items.
+
+    Blanks stand where such a macro's name and brackets were, so that all places stay.
+    """
+    own = set(re.findall(r"macro_rules!\s*(\w+)", tree.text))
+    text = tree.text
+    for node in inner_nodes(tree.root):
+        if node.type != "macro_invocation" or node.parent is None:
+            continue
+        outer = node.parent if node.parent.type == "expression_statement" else node
+        name, given = node.child_by_field_name("macro"), node.children[-1]
+        if outer.parent is None or outer.parent.type not in ("source_file", "declaration_list"):
+            continue
+        if name is None or given.type != "token_tree" or not tree.source(given).startswith("{"):
+            continue
+        short = tree.source(name).rpartition("::")[2]
+        start, end = tree.start(given) + 1, tree.end(given) - 1
+        if short in own or short in _CLOSED_MACROS or text[end : end + 1] != "}":
+            continue
+        inner = SyntaxTree("rust", text[start:end])
+        if inner.root.has_error or not inner.root.children:
+            continue
+        if all(child.type in _ITEMS for child in inner.root.children):
+            blank = re.sub(r"[^\n]", " ", text[tree.start(node) : start])
+            text = text[: tree.start(node)] + blank + text[start:end] + " " + text[end + 1 :]
+    return tree if text == tree.text else SyntaxTree("rust", text)
+
+
+def _parameters(tree: SyntaxTree) -> frozenset[str]:
+    """Names of all type parameters."""
+    found = set()
+    for node in inner_nodes(tree.root):
+        if node.type == "type_parameters":
+            for child in node.children:
+                name = child.child_by_field_name("name") or child.child_by_field_name("left")
+                if child.is_named and child.type != "const_parameter":
+                    found.add(tree.source(name or child))
+    return frozenset(name for name in found if re.fullmatch(r"[A-Z]\w*", name))
 
 
 def words_of(text: str) -> frozenset[str]:

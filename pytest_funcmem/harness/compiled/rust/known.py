@@ -8,6 +8,7 @@ from importlib import resources
 from types import MappingProxyType
 
 __all__ = [
+    "GENERIC_NAMES",
     "LIKELY_TYPES",
     "MACRO_CRATES",
     "STANDARD_PATHS",
@@ -58,6 +59,17 @@ STANDARD_PATHS: Mapping[str, str] = MappingProxyType(
 )
 """Where the types of the standard library are that a compiler's messages name without a path."""
 
+
+GENERIC_NAMES = frozenset(
+    word
+    for line in (
+        "HashMap HashSet BTreeMap BTreeSet VecDeque BinaryHeap LinkedList Vec Option Result Box Rc Arc Mutex",
+        "RwLock Cell RefCell Cow Range RangeInclusive RangeFrom RangeTo PhantomData Peekable IntoIter",
+        "Iter Split",
+    )
+    for word in line.split()
+)
+"""Types of the standard library that are none without what they hold."""
 
 _TRAIT_MODULES = {
     "std::io": "Read Write Seek BufRead",

@@ -54,6 +54,7 @@ class Work:
             self.plan.methods,
             self.plan.functions,
             *(kind.functions for kind in self.plan.types.values()),
+            *self.plan.own_methods.values(),
         ]
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+from pytest_funcmem.harness.compiled.rust.bounds import asked_of_parameter
+from pytest_funcmem.harness.compiled.rust.implementations import implement_iterator
 from pytest_funcmem.harness.compiled.rust.known import LIKELY_TYPES, MACRO_CRATES
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
+from pytest_funcmem.harness.compiled.rust.methods import own_method
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.standins import (
     add_function,
@@ -18,7 +21,14 @@ from pytest_funcmem.harness.compiled.rust.standins import (
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, settle
 from pytest_funcmem.harness.compiled.rust.uses import find_uses
 
-__all__ = ["arguments_counted", "associated_type", "member_missing", "name_missing", "not_a_value"]
+__all__ = [
+    "arguments_counted",
+    "associated_type",
+    "member_missing",
+    "name_missing",
+    "not_a_member",
+    "not_a_value",
+]
 
 
 def name_missing(work: Work, message: Message) -> bool:
@@ -35,6 +45,14 @@ def name_missing(work: Work, message: Message) -> bool:
         return macro_missing(work, name, owner)
     if message["code"] == "E0405" or "cannot find trait" in text or "expected trait" in text:
         return add_trait(work.plan, name, work.uses)
+    if message["code"] == "E0432":
+        # Within a function; whatever else it names is not there either.
+        said = " ".join(str(span["label"]) for span in message["spans"])
+        kind = work.plan.types.get(name)
+        if kind is not None and not (kind.fields or kind.variants or kind.alias) and "not a module" in said:
+            kind.variants["MadeOther"] = None
+            return True
+        return name[:1].isupper() and add_type(work.plan, name, work.uses)
     if "in this scope" not in text and "undeclared type" not in text and "use of" not in text:
         return member_missing(work, message)
     if message["code"] in ("E0412", "E0422", "E0531", "E0433") or "cannot find type" in text:
@@ -70,6 +88,10 @@ def member_missing(work: Work, message: Message) -> bool:
     """``no method named …``, ``no field …``, ``no associated item …``, ``no variant …``."""
     text = message["message"]
     names = TICKS.findall(text)
+    if "is not an iterator" in text and names and not is_open(work.plan, bare(names[0])):
+        own = bare(names[0]).partition("<")[0].rpartition("::")[2]
+        if own in work.plan.types:
+            return implement_iterator(work.plan, own, by_reference=names[0].startswith("&"))
     if "is not an iterator" in text and names and is_open(work.plan, bare(names[0])):
         name = bare(names[0])
         return settle(work.plan, name, f"std::vec::IntoIter<{work.plan.fresh(name + '_item')}>")
@@ -92,6 +114,10 @@ def member_missing(work: Work, message: Message) -> bool:
                 return True
         if take_member(work, of_name, name):
             return True
+        if asked_of_parameter(work, name, of):
+            return True
+        if name in work.plan.typed or (name == "clone" and name not in work.plan.methods):
+            return own_method(work, name, of, line)
         text = next((span["text"] for span in message["spans"] if span["is_primary"]), "")
         return add_method(work.plan, name, work.uses, line, text)
     if "field" in text:
@@ -204,15 +230,28 @@ def associated_type(work: Work, message: Message) -> bool:
     name, owner = match[1], match[2]
     plan = work.plan
     open_traits = [
-        trait
-        for trait, parts in plan.traits.items()
-        if "blanket" in parts and f"type {name};" not in parts["head"]
+        trait for trait, parts in plan.traits.items() if "blanket" in parts and f"type {name}" not in parts
     ]
     bounds = re.findall(rf"\b{owner}\s*:([^,{{}}]*)", plan.file.tree.text) if owner else []
     bounded = [trait for trait in open_traits if any(re.search(rf"\b{trait}\b", text) for text in bounds)]
     for trait in (bounded or open_traits)[: 1 if bounded else None]:
         _give_type(plan, trait, name)
     return bool(open_traits)
+
+
+def not_a_member(work: Work, message: Message) -> bool:
+    """What an implementation has, and the trait that stands in does not ask for."""
+    names = TICKS.findall(message["message"])
+    parts = work.plan.traits.get(names[1] if len(names) > 1 else "", {})
+    if "head" not in parts or ("remade", *names) in work.plan.history:
+        return False
+    work.plan.history.add(("remade", *names))
+    was = work.plan.traits.pop(names[1])
+    add_trait(work.plan, names[1], work.uses)
+    for name, text in was.items():
+        if name.startswith("for "):
+            work.plan.traits[names[1]][name] = text
+    return True
 
 
 def _give_type(plan: Plan, trait: str, name: str) -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "crate_of",
     "crates_in_use",
     "grow",
+    "make_helpers_up",
     "new_plan",
     "shadowing_names",
     "usable_imports",
@@ -41,7 +42,10 @@ class StandInType:
         constants: Associated constants by name: type.
         impls: Implementations that were asked for, as whole texts.
         is_copy: Whether it can be copied.
+        is_clone: Whether it can be cloned.
         is_weak: Whether the alias was only guessed.
+        is_pattern: Whether constants of it stand in patterns, so that its equality must be derived.
+        is_fixed: Whether its associated functions are those of one choice of its parameters.
     """
 
     name: str
@@ -55,7 +59,10 @@ class StandInType:
     constants: dict[str, str] = field(default_factory=dict)
     impls: dict[str, str] = field(default_factory=dict)
     is_copy: bool = True
+    is_clone: bool = True
     is_weak: bool = False
+    is_pattern: bool = False
+    is_fixed: bool = False
     tried: set[str] = field(default_factory=set)
 
 
@@ -73,6 +80,7 @@ class StandInFunction:
         is_narrow: Of a method: whether only the scaffold's own types have it.
         turbofish: How many types calls name; the first is taken for the result's.
         is_const: Whether it is called while compiling, so that it can make up nothing.
+        free: Names in the result type that each call decides for itself.
     """
 
     arity: int
@@ -84,6 +92,7 @@ class StandInFunction:
     is_narrow: bool = False
     turbofish: int = 0
     is_const: bool = False
+    free: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -100,6 +109,8 @@ class Plan:
         types: Types that stand in.
         functions: Functions that stand in.
         methods: Methods that stand in, for receivers of any type.
+        typed: Names of methods that stand in for each type of receivers apart.
+        own_methods: Those methods, by the receiver's type and their name.
         constants: Constants that stand in, with their types.
         macros: Macros that stand in.
         traits: Traits that stand in, by name: what is in them.
@@ -119,6 +130,8 @@ class Plan:
     types: dict[str, StandInType] = field(default_factory=dict)
     functions: dict[str, StandInFunction] = field(default_factory=dict)
     methods: dict[str, StandInFunction] = field(default_factory=dict)
+    typed: set[str] = field(default_factory=set)
+    own_methods: dict[str, dict[str, StandInFunction]] = field(default_factory=dict)
     constants: dict[str, str] = field(default_factory=dict)
     macros: dict[str, str] = field(default_factory=dict)
     traits: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -190,7 +203,8 @@ def new_plan(function: SourceFunction, file: RustFile, without: frozenset[str] =
         is_there = (first in ("std", "core", "alloc") or first in crates) and first not in file.modules
         if is_there and imported.name[:1].islower() and imported.name not in own:
             modules.add(imported.name)
-    plan = Plan(function, file, Names(crates=crates, modules=frozenset(modules), own=own))
+    names = Names(crates=crates, modules=frozenset(modules), own=own, inner=frozenset(file.modules))
+    plan = Plan(function, file, names)
     grow(plan)
     plan.derives = _derives(plan)
     return plan
@@ -199,7 +213,8 @@ def new_plan(function: SourceFunction, file: RustFile, without: frozenset[str] =
 def _derives(plan: Plan) -> frozenset[str]:
     """Derives that the taken code may need: of crates that are there, serde's only where it is used."""
     words = plan.words()
-    uses_serde = bool({"serde_json", "Serializer", "Deserializer"} & words)
+    serde_words = {"serde_json", "Serializer", "Deserializer", "Serialize", "Deserialize", "DeserializeOwned"}
+    uses_serde = bool(serde_words & words)
     found = set()
     for imported in plan.file.imports:
         crate = imported.path[0]
@@ -284,6 +299,34 @@ def _take_impl(plan: Plan, item: Item, names: Iterable[str], words: set[str]) ->
     )
     if is_wanted:
         _take(plan, item)
+
+
+def make_helpers_up(plan: Plan) -> bool:
+    """Replace the bodies of all functions but the original; whether there are any.
+
+    What runs while compiling stays, and so does what gives values of types that only its body tells.
+    """
+    file = plan.file
+    kept = set(plan.replaced)
+    for index, item in enumerate(file.items):
+        places = [(-1, item.node, item.kind)]
+        places += [(place, member.node, member.kind) for place, member in enumerate(item.members)]
+        for place, node, kind in places:
+            is_target = item is file.target and (place < 0 or item.members[place] is file.member)
+            body = node.child_by_field_name("body")
+            if kind != "fn" or body is None or is_target or item.kind == "trait":
+                continue
+            head = file.tree.text[file.tree.start(node) : file.tree.start(body)]
+            if not re.search(r"\bconst\s+(?:unsafe\s+)?fn\b|->[^{]*\b(?:impl|dyn)\b", head):
+                plan.replaced.add((index, place))
+    plan.taken.clear()
+    grow(plan)
+    reached = {
+        (item.index, place)
+        for item, members in plan.taken_items()
+        for place in (-1, *(m[0] for m in members))
+    }
+    return bool((plan.replaced - kept) & reached)
 
 
 _PRELUDE = frozenset({"Result"})

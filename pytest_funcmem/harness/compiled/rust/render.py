@@ -14,7 +14,12 @@ from pytest_funcmem.harness.compiled.rust.items import Item, Member
 from pytest_funcmem.harness.compiled.rust.literals import pools_text
 from pytest_funcmem.harness.compiled.rust.plan import Plan, usable_imports
 from pytest_funcmem.harness.compiled.rust.signature import read_signature
-from pytest_funcmem.harness.compiled.rust.standintext import function_text, method_text, type_text
+from pytest_funcmem.harness.compiled.rust.standintext import (
+    function_text,
+    method_text,
+    own_method_text,
+    type_text,
+)
 from pytest_funcmem.harness.compiled.rust.values import value_impls
 
 __all__ = ["HOLE", "Rendered", "render"]
@@ -86,6 +91,9 @@ def render(plan: Plan) -> Rendered | None:
         out.write(f"function {name}", function_text(name, name, function))
     for name, function in plan.methods.items():
         out.write(f"method {name}", method_text(plan, name, function))
+    for own, methods in plan.own_methods.items():
+        for name, function in methods.items():
+            out.write(f"own {own} {name}", own_method_text(plan, own, name, function))
     for name, kind in plan.constants.items():
         out.write(f"constant {name}", f"pub const {name}: {kind} = {constant_value(plan, name, kind)};")
     for item, _ in items:
@@ -97,7 +105,7 @@ def render(plan: Plan) -> Rendered | None:
             if trait is not None:
                 out.write(key, made_trait(plan, trait, parts["argument"]))
         else:
-            texts = [text for what, text in parts.items() if not what.startswith("type ")]
+            texts = [text for what, text in parts.items() if not what.startswith(("type ", "super"))]
             out.write(f"trait {key}", "\n".join(texts))
             is_plain = re.match(rf"pub trait {re.escape(key)} {{", parts.get("head", "")) is not None
             if is_plain and "blanket" in parts and re.search(rf"\bdyn\s+{key}\b", plan.function.text):

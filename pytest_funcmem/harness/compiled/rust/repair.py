@@ -9,24 +9,27 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pytest_funcmem.harness.compiled.rust.bounds import bounded
 from pytest_funcmem.harness.compiled.rust.fitting import (
     in_pattern,
     mismatch,
     operands,
     unfulfilled,
-    unguessed,
     used_as,
 )
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, in_one_module
+from pytest_funcmem.harness.compiled.rust.methods import counted_otherwise, told_apart
 from pytest_funcmem.harness.compiled.rust.missing import (
     arguments_counted,
     associated_type,
     member_missing,
     name_missing,
+    not_a_member,
     not_a_value,
 )
 from pytest_funcmem.harness.compiled.rust.plan import Plan, grow
 from pytest_funcmem.harness.compiled.rust.render import Rendered
+from pytest_funcmem.harness.compiled.rust.results import unguessed
 from pytest_funcmem.harness.compiled.rust.standins import add_function
 from pytest_funcmem.harness.compiled.rust.undecided import moved, outlived, undecided
 from pytest_funcmem.harness.compiled.rust.uses import Uses
@@ -75,6 +78,9 @@ def leave_out(work: Work, owner: str) -> bool:
     word, _, name = owner.partition(" ")
     if word == "method":
         return plan.methods.pop(name, None) is not None
+    if word == "own":
+        own, _, method = name.rpartition(" ")
+        return plan.own_methods.get(own, {}).pop(method, None) is not None
     if owner.startswith(("trait impl ", "trait convert ")) and name in plan.traits:
         # It stays known, so that it is not written again.
         was = plan.traits[name].get("impl", "")
@@ -151,6 +157,8 @@ def repair(
             "E0365",
         ) and owner.startswith(("use ", "extra ")):
             handled = leave_out(work, owner)
+        elif code == "E0432":
+            handled = name_missing(work, message)
         elif code in ("E0423", "E0532") and "found struct" in message["message"]:
             handled = not_a_value(work, message)
         elif code in ("E0521", "E0597", "E0716", "E0515") or "lifetime may not" in message["message"]:
@@ -166,6 +174,8 @@ def repair(
             handled = True
         elif code == "E0015" and owner.startswith(("item ", "target")) and not plan.is_const_stripped:
             plan.is_const_stripped = handled = True
+        elif code in ("E0407", "E0437", "E0438"):
+            handled = not_a_member(work, message)
         elif code == "E0220":
             handled = associated_type(work, message)
         elif code in _MEMBERS:
@@ -184,6 +194,8 @@ def repair(
             handled = method_found_twice(work, message)
         elif code == "E0119":
             handled = implemented_twice(work, message)
+        elif code == "E0061":
+            handled = counted_otherwise(work, message)
         elif code == "E0107":
             handled = arguments_counted(work, message)
         elif code in ("E0382", "E0505"):
@@ -194,8 +206,9 @@ def repair(
                 kind.is_copy, handled = False, True
         elif code == "E0782" and plan.edition == "2021":
             plan.edition, handled = "2018", True
-        changed = handled or changed
+        changed = handled or bounded(work, message) or changed
     changed = changed or any(unguessed(work, message) for message in messages)
+    changed = changed or any(told_apart(work, message) for message in messages)
     if not changed:
         for owner in dict.fromkeys(work.owner(message) for message in messages):
             if owner and owner not in ("target", "driver", "macros"):

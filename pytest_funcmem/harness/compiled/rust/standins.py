@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
+from pytest_funcmem.harness.compiled.rust.items import Item
 from pytest_funcmem.harness.compiled.rust.known import STANDARD_PATHS, TRAIT_PATHS
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType
 from pytest_funcmem.harness.compiled.rust.uses import Call, Uses, find_uses
@@ -20,6 +21,8 @@ _USUAL = {"len": "usize", "count": "usize", "as_str": "&'static str", "to_owned"
 def add_type(plan: Plan, name: str, uses: Uses) -> bool:
     """Let something stand in for a type."""
     if name in plan.types or name in plan.traits or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        return False
+    if name in plan.file.parameters:
         return False
     if name in STANDARD_PATHS and name not in plan.names.own and not _is_foreign(plan, name):
         line = f"use {STANDARD_PATHS[name]}::{name};"
@@ -64,6 +67,25 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
     return True
 
 
+def _renamed_parameters(plan: Plan, item: Item) -> dict[str, str]:
+    """How a trait that stands in calls what an implementation of it gives it: its lifetimes and types."""
+    trait = item.node.child_by_field_name("trait")
+    listed = trait.child_by_field_name("type_arguments") if trait is not None else None
+    own = item.node.child_by_field_name("type_parameters")
+    declared = re.findall(r"'?\w+", plan.file.tree.source(own)) if own is not None else []
+    found: dict[str, str] = {}
+    counts = [0, 0]
+    for part in listed.children if listed is not None else ():
+        if not part.is_named or part.type == "type_binding":
+            continue
+        text = plan.file.tree.source(part)
+        is_type = part.type != "lifetime"
+        if text in declared and text != "'static":
+            found.setdefault(text, f"{'T' if is_type else chr(39) + 'l'}{counts[is_type]}")
+        counts[is_type] += 1
+    return found
+
+
 def _is_foreign(plan: Plan, name: str) -> bool:
     """Whether a file takes a name from another crate, so that it is not the standard library's."""
     roots = {"std", "core", "alloc", "crate", "super", "self", *plan.names.modules}
@@ -76,7 +98,7 @@ def _is_foreign(plan: Plan, name: str) -> bool:
 
 def add_variant(plan: Plan, name: str, uses: Uses) -> bool:
     """Let a name be a variant of a type that is not there and whose variants the file imports all."""
-    for imported in plan.file.imports:
+    for imported in (*plan.file.imports, *plan.file.inner_imports):
         if imported.path[-1] != "*" or len(imported.path) < 2 or not imported.path[-2][:1].isupper():
             continue
         owner = imported.path[-2]
@@ -173,7 +195,11 @@ def add_macro(plan: Plan, name: str, uses: Uses) -> bool:
     """Let something stand in for a macro."""
     if name in plan.macros or not re.fullmatch(r"[A-Za-z_]\w*", name):
         return False
-    if name in _LOGS:
+    if name in uses.type_macros:
+        # A type that is its own only value can stand where a type does, and where a value does.
+        plan.types[f"Made_{name}"] = StandInType(f"Made_{name}", shape="unit")
+        body = f"Made_{name}"
+    elif name in _LOGS:
         body = "{}"
     elif name in ("bail", "throw"):
         body = f'return Err(funcmem::answer("{name}!", vec![funcmem::Dump::encoded(stringify!($($t)*))]))'
@@ -182,6 +208,8 @@ def add_macro(plan: Plan, name: str, uses: Uses) -> bool:
     else:
         body = f'funcmem::answer("{name}!", vec![funcmem::Dump::encoded(stringify!($($t)*))])'
     plan.macros[name] = f"macro_rules! {name} {{ ($($t:tt)*) => {{ {body} }} }}"
+    if name in uses.type_macros:
+        plan.macros[name] = f"macro_rules! {name} {{ ($($t:tt)*) => {{ {body} }}; }}"
     return True
 
 
@@ -200,15 +228,21 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
     generic = f"<{', '.join(parameters)}>" if parameters else ""
     tree = plan.file.tree
     members: dict[str, str] = {}
-    for item, taken in plan.taken_items():
-        if item.kind != "impl" or item.trait != name:
+    implementing = [item for item, _ in plan.taken_items() if item.kind == "impl"]
+    for item in [*implementing, *plan.file.inner_impls]:
+        trait = item.node.child_by_field_name("trait")
+        path = flattened(tree.source(trait), plan.names) if trait is not None else ""
+        if path.partition("<")[0].strip().rpartition("::")[2] != name:
             continue
-        for _, member in taken:
+        renamed = _renamed_parameters(plan, item)
+        for member in item.members:
             body = member.node.child_by_field_name("body")
             text = flattened(
                 tree.text[tree.start(member.node) : tree.start(body) if body else tree.end(member.node)],
                 plan.names,
             )
+            for own, new in renamed.items():
+                text = re.sub(rf"(?<!\w){own}\b", new, text)
             if member.kind == "fn":
                 members.setdefault(member.name, re.sub(r"([(,]\s*)mut\s+", r"\1", text.strip()) + ";")
             elif member.kind == "type":

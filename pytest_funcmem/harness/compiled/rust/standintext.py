@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from pytest_funcmem.harness.compiled.rust.constants import constant_value
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType
-from pytest_funcmem.harness.compiled.rust.values import dump_impl, make_impl
+from pytest_funcmem.harness.compiled.rust.values import dump_impl, impl_head, make_impl
 
-__all__ = ["function_text", "method_text", "type_text"]
+__all__ = ["function_text", "method_text", "own_method_text", "type_text"]
 
 _DEEPEST_ALIAS = 12
 _REST = "MadeRest"
@@ -61,6 +61,7 @@ def function_text(
         result = "R"
     elif function.turbofish:
         kinds.append("X0")
+    kinds += function.free
     kinds += [f"X{number}" for number in range(1, function.turbofish)]
     receiver = ["&self"] if is_method else []
     logged = ["funcmem::Dump::encoded(self)"] if is_method else []
@@ -103,14 +104,35 @@ def method_text(plan: Plan, name: str, function: StandInFunction) -> str:
     return "\n".join([head, *(f"impl {trait} for {kind} {{ {text} }}" for kind in own)])
 
 
+def own_method_text(plan: Plan, own: str, name: str, function: StandInFunction) -> str:
+    """A method that one type has: others have one of that name that is called otherwise."""
+    text = function_text(name, name, function, is_method=True)
+    trait = f"Made_method_{name}_of_{re.sub(r'[^0-9A-Za-z_]+', '_', own)}"
+    kind = plan.types.get(own)
+    item = next(
+        (i for i, _ in plan.taken_items() if i.name == own and i.kind in ("struct", "enum", "union")), None
+    )
+    opening, where, whole = "", "", own
+    if kind is not None:
+        given = [f"'l{i}" for i in range(kind.lifetimes)] + [f"T{i}" for i in range(kind.parameters)]
+        opening = f"<{', '.join(given)}>" if given else ""
+        whole = f"{own}{opening}"
+    elif item is not None:
+        (opening, where), whole = impl_head(plan, item)
+    declared = f"pub trait {trait} {{ {text[: text.index(' { ')]}; }}"
+    return f"{declared}\nimpl{opening} {trait} for {whole}{where} {{ {text} }}"
+
+
 def type_text(plan: Plan, kind: StandInType) -> str:
     """A type that stands in, with how its values are made and encoded."""
     name = kind.name
     if kind.alias is not None:
         types = [f"T{i}" for i in range(kind.parameters)]
         text = kind.alias
-        if types and "T0" not in text:
-            text = _tie(text, f"({', '.join(types)},)")
+        is_unused = (types and "T0" not in text) or (kind.lifetimes and "'l0" not in text)
+        if is_unused or kind.lifetimes > 1 or kind.parameters > 1:
+            marks = [f"&'l{i} ()" for i in range(kind.lifetimes)]
+            text = _tie(text, f"({', '.join([*marks, *types])},)")
         generics = [f"'l{i}" for i in range(kind.lifetimes)] + types
         listed = f"<{', '.join(generics)}>" if generics else ""
         return f"pub type {name}{listed} = {text};"
@@ -127,7 +149,9 @@ def type_text(plan: Plan, kind: StandInType) -> str:
     if is_generic:
         kind = _tied(kind, f"({phantom},)")
     kind_fields = set(kind.fields.values())
-    derive = "Clone, Copy" if kind.is_copy and not is_generic else "Clone" if not is_generic else ""
+    derive = "" if is_generic or not kind.is_clone else "Clone, Copy" if kind.is_copy else "Clone"
+    if kind.is_pattern:
+        derive = f"{derive}, PartialEq, Eq" if derive else "PartialEq, Eq"
     derived = f"#[derive({derive})] " if derive else ""
     lines = []
     if kind.variants:
@@ -162,22 +186,31 @@ def type_text(plan: Plan, kind: StandInType) -> str:
         copied = ("id: self.id, " if identity else "") + copied
         cloned = f"{name} {{ {copied}{'made: std::marker::PhantomData' if is_marked else ''} }}"
     if is_generic:
-        held = [kind for kind in types if kind in kind_fields]
+        held = sorted(text for text in kind_fields if re.search(r"\bT\d", text) and "Tied<" not in text)
         bounds = f" where {', '.join(f'{kind}: Clone' for kind in held)}" if held else ""
         lines.append(f"impl{opening} Clone for {own}{bounds} {{ fn clone(&self) -> Self {{ {cloned} }} }}")
         if kind.is_copy and not kind.fields:
             lines.append(f"impl{opening} Copy for {own} {{}}")
     lines.append(make_impl(own, make, opening=opening))
     lines.append(dump_impl(own, dump, opening=opening))
-    lines.append(f"funcmem::stand_in_type!([{', '.join(lifetimes + types)}] {own});")
+    every = "stand_in_constant" if kind.is_pattern else "stand_in_type"
+    lines.append(f"funcmem::{every}!([{', '.join(lifetimes + types)}] {own});")
     functions = [function_text(f, f, function, own=name) for f, function in kind.functions.items()]
     constants = [
         f"pub const {c}: {text} = {_own_constant(plan, kind, c, text)};" for c, text in kind.constants.items()
     ]
     if functions or constants:
-        lines.append(f"impl{opening} {own} {{ {' '.join([*constants, *functions])} }}")
+        head = f"impl{opening} {own}"
+        if kind.is_fixed:
+            given = [*lifetimes, *("()" for _ in types)]
+            head = f"impl{_listed(lifetimes)} {name}{_listed(given)}"
+        lines.append(f"{head} {{ {' '.join([*constants, *functions])} }}")
     lines.extend(kind.impls.values())
     return "\n".join(lines)
+
+
+def _listed(names: list[str]) -> str:
+    return f"<{', '.join(names)}>" if names else ""
 
 
 def _as_short(plan: Plan, kind: StandInType) -> StandInType:
@@ -218,14 +251,23 @@ def _tied(kind: StandInType, parameters: str) -> StandInType:
                 )
                 break
         else:
-            variants[_REST] = [f"std::marker::PhantomData<{parameters}>"]
+            # Nothing can be of it, so that a match on the others is whole.
+            variants[_REST] = ["std::convert::Infallible", f"std::marker::PhantomData<{parameters}>"]
         return replace(kind, variants=variants)
     if kind.shape == "tuple":
         if len(kind.fields) == 1 and kind.parameters == 1:
             return replace(kind, fields=dict.fromkeys(kind.fields, "T0"))
         return replace(kind, fields={name: _tie(text, parameters) for name, text in kind.fields.items()})
-    if kind.shape == "literal" and kind.fields and not any("T0" in text for text in kind.fields.values()):
-        return replace(kind, fields={name: _tie(text, parameters) for name, text in kind.fields.items()})
+    if kind.shape == "literal" and kind.fields:
+        whole = " ".join(kind.fields.values())
+        left = [f"T{i}" for i in range(kind.parameters) if not re.search(rf"\bT{i}\b", whole)]
+        plain = [name for name, text in kind.fields.items() if not re.search(r"\bT\d", text)]
+        if left and len(plain) == len(left) < kind.parameters:
+            # What is left over on both sides belongs together.
+            return replace(kind, fields={**kind.fields, **dict(zip(plain, left, strict=True))})
+        if left:
+            tied = {name: _tie(text, parameters) for name, text in kind.fields.items() if name in plain}
+            return replace(kind, fields={**kind.fields, **tied})
     return kind
 
 

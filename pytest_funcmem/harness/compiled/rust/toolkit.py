@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +26,13 @@ from pytest_funcmem.harness.compiled.limits import task_limits
 from pytest_funcmem.harness.compiled.mutants import tree_mutants
 from pytest_funcmem.harness.compiled.rust.flatten import Names, flattened, without_attributes
 from pytest_funcmem.harness.compiled.rust.items import RustFile, features_of
-from pytest_funcmem.harness.compiled.rust.plan import Plan, crates_in_use, new_plan, shadowing_names
+from pytest_funcmem.harness.compiled.rust.plan import (
+    Plan,
+    crates_in_use,
+    make_helpers_up,
+    new_plan,
+    shadowing_names,
+)
 from pytest_funcmem.harness.compiled.rust.probes import executable_lines, with_probes
 from pytest_funcmem.harness.compiled.rust.render import HOLE, Rendered, render
 from pytest_funcmem.harness.compiled.rust.repair import Message, repair
@@ -42,6 +49,8 @@ _RUNNER = Path(__file__).parents[2] / "runner" / "rust"
 _PROGRAM = "rust"
 _SCAFFOLD, _SETTINGS = "program.rs", "settings.json"
 _ROUNDS = 40
+_MOST_REPEATED = 3
+"""How often the compiler may say the same before nothing more is expected of mending."""
 _COMPILE_S = 30.0
 _MOST_TEXT = 400_000
 _KEPT_EXECUTABLES = 2
@@ -58,7 +67,7 @@ class RustToolkit:
     """
 
     language: Language = "rust"
-    version = "3"
+    version = "4"
     programs: Mapping[str, Path] = MappingProxyType({_PROGRAM: _RUNNER})
 
     def __init__(self) -> None:
@@ -75,10 +84,20 @@ class RustToolkit:
             )
         found: Prepared | Inconclusive | None = None
         # The crates of the image may be older or newer than those that the file was written for.
-        for without in (frozenset[str](), crates_in_use(file)):
-            if found is None or (isinstance(found, Inconclusive) and without):
-                again = self._mended(function, new_plan(function, file, without), sandbox, check_time)
-                found = again if found is None or isinstance(again, Prepared) else found
+        used, none = crates_in_use(file), frozenset[str]()
+        for without, is_bare in [
+            (none, False),
+            (none, True),
+            *([(used, False), (used, True)] if used else []),
+        ]:
+            plan = new_plan(function, file, without)
+            # Helpers that are made up reach nothing, and so want nothing.
+            if is_bare and not make_helpers_up(plan):
+                continue
+            again = self._mended(function, plan, sandbox, check_time)
+            found = again if found is None or isinstance(again, Prepared) else found
+            if isinstance(again, Prepared):
+                break
         if found is None:
             raise AssertionError("nothing was tried")
         return found
@@ -93,6 +112,7 @@ class RustToolkit:
             for name in shadowing:
                 add_type(plan, name, uses)
         said: Sequence[Message] = ()
+        seen: Counter[frozenset[tuple[str, str]]] = Counter()
         for _ in range(_ROUNDS):
             rendered = render(plan)
             if rendered is None:
@@ -105,6 +125,11 @@ class RustToolkit:
             if problem is None:
                 return Prepared(scaffold=scaffold, choices=16, special=tuple(range(24)))
             said = problem
+            # Names of what stands in are counted up where it is made anew.
+            shown = frozenset((m["code"], re.sub(r"_\d+\b", "", m["message"])) for m in said)
+            seen[shown] += 1
+            if seen[shown] > _MOST_REPEATED:
+                break
             uses = find_uses(rendered.text.replace(HOLE, flattened(function.code, plan.names)))
             if not repair(plan, rendered, said, uses, code_lines=function.code.count("\n") + 1):
                 break
@@ -167,6 +192,7 @@ class RustToolkit:
             crates=frozenset(settings["crates"]),
             modules=frozenset(settings["modules"]),
             own=frozenset(settings["own"]),
+            inner=frozenset(settings["inner"]),
         )
         sent = []
         for number, program in enumerate(programs):
@@ -237,6 +263,7 @@ def _scaffold(plan: Plan, rendered: Rendered) -> Scaffold:
         "crates": sorted(plan.names.crates),
         "modules": sorted(plan.names.modules),
         "own": sorted(plan.names.own),
+        "inner": sorted(plan.names.inner),
         "externs": sorted(name for name in plan.names.crates if name in named),
         "hole": rendered.hole,
         "driver": rendered.driver,

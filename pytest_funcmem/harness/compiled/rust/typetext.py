@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from pytest_funcmem.harness.compiled.rust.known import STANDARD_PATHS
-from pytest_funcmem.harness.compiled.rust.plan import Plan
+from pytest_funcmem.harness.compiled.rust.known import GENERIC_NAMES, STANDARD_PATHS
+from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInType
 from pytest_funcmem.harness.compiled.rust.signature import split_types
 
 __all__ = ["is_open", "normal", "settle", "unify"]
@@ -26,7 +26,9 @@ def normal(plan: Plan, text: str) -> str | None:
     text = re.sub(r"'_\b|'\w+", "'static", text)
     text = re.sub(r"&(?!\s*'static)", "&'static ", text).replace("&'static  ", "&'static ")
     text = re.sub(r"<'static>", "<'static>", text)
-    if text == "str":
+    if text == "str" or plan.file.parameters & set(re.findall(r"\w+", text)):
+        return None
+    if any(word in GENERIC_NAMES for word in re.findall(r"([A-Za-z_]\w*)(?!\w|<|::)", text)):
         return None
     # The compiler writes the standard type in full, whatever the file calls so.
     text = re.sub(r"(?<![:\w])Result<", "std::result::Result<", text)
@@ -41,10 +43,16 @@ def normal(plan: Plan, text: str) -> str | None:
     return re.sub(r"[A-Za-z_]\w*", with_path, text)
 
 
+_OF_NUMBERS = frozenset({"from", "try_from", "default", "MAX", "MIN", "BITS", "max_value", "min_value"})
+"""What a type may be known for that turns out to be one of numbers."""
+
+
 def is_open(plan: Plan, text: str) -> bool:
     """Whether a text names a type that stands in and may still turn out to be another."""
     kind = plan.types.get(text)
-    if kind is None or kind.fields or kind.variants or kind.functions or kind.constants or kind.parameters:
+    if kind is None or kind.fields or kind.variants or kind.parameters:
+        return False
+    if not (kind.functions.keys() | kind.constants.keys()) <= _OF_NUMBERS:
         return False
     if kind.shape == "unit" or text in plan.implemented():
         return False
@@ -79,6 +87,125 @@ def _circles(plan: Plan, name: str, text: str) -> bool:
     return False
 
 
+def part_of_generic(plan: Plan, one: str, other: str) -> bool:
+    """A part of a type with parameters that turns out to depend on them.
+
+    Messages within generic code name the parameters of that code; where the code mentions the type that
+    holds the part, it says which of its parameters those are.
+    """
+    kind = plan.types.get(one)
+    words = plan.file.parameters & set(re.findall(r"\w+", other))
+    if kind is None or not words or not is_open(plan, one) or kind.alias is not None:
+        return False
+    if re.search(r"[{}@…]|\.\.\.|\bimpl\b|\bdyn\b|\bas\b|'|_\b", other):
+        return False
+    for holder in plan.types.values():
+        places = [fields for fields in _parts(holder) if one in fields.values()]
+        if not holder.parameters or holder.alias is not None or not places:
+            continue
+        text = other
+        for word in words:
+            place = _place_of(plan, holder.name, word)
+            if place is None or place >= holder.parameters:
+                return False
+            text = re.sub(rf"\b{word}\b", f"T{place}", text)
+        for fields in places:
+            for name, inner in fields.items():
+                if inner == one:
+                    fields[name] = text
+        return True
+    return False
+
+
+def _parts(kind: StandInType) -> list[dict[str, str]]:
+    return [kind.fields, *(payload for payload in kind.variants.values() if isinstance(payload, dict))]
+
+
+def _place_of(plan: Plan, name: str, parameter: str) -> int | None:
+    """Which parameter of a type the file gives one of its own type parameters for."""
+    for listed in re.findall(rf"\b{name}\s*(?:::\s*)?<([^;{{}}]*)", plan.file.tree.text):
+        depth, end = 1, len(listed)
+        for place, character in enumerate(listed):
+            depth += (character == "<") - (character == ">")
+            if depth == 0:
+                end = place
+                break
+        given = [text for text in split_types(listed[:end]) if not text.startswith("'")]
+        if parameter in given:
+            return given.index(parameter)
+    return 0 if plan.types[name].parameters == 1 else None
+
+
+def merged(plan: Plan, one: str, other: str) -> bool:
+    """A type of which only fields were known, and that has no name in the file, is another that has those."""
+    kind = plan.types.get(one)
+    if kind is None or not one.startswith("Made_") or not kind.fields or kind.alias is not None:
+        return False
+    if kind.variants or kind.functions or kind.constants or kind.parameters or kind.lifetimes:
+        return False
+    if set(kind.fields) <= {"start", "end"} and re.match(r"(?:std::ops::)?Range<", other):
+        text = normal(plan, other)
+        return text is not None and _became(plan, one, text)
+    name = other.partition("<")[0].rpartition("::")[2]
+    partner = plan.types.get(name)
+    text = normal(plan, other)
+    if text is None:
+        return False
+    if partner is None:
+        return name in plan.names.own and _became(plan, one, text)
+    if partner.alias is not None or partner.variants or name == one:
+        return False
+    if partner.shape == "unit" or (partner.shape == "tuple") != (kind.shape == "tuple"):
+        return False
+    if not partner.fields and partner.shape != kind.shape and kind.shape == "tuple":
+        return False
+    fields = dict(kind.fields)
+    if not _became(plan, one, text):
+        return False
+    for field, inner in fields.items():
+        partner.fields.setdefault(field, inner)
+    return True
+
+
+def _became(plan: Plan, name: str, text: str) -> bool:
+    kind = plan.types[name]
+    fields, kind.fields = kind.fields, {}
+    if settle(plan, name, text):
+        return True
+    kind.fields = fields
+    return False
+
+
+def named_generic(plan: Plan, one: str, other: str) -> bool:
+    """A type that is given lifetimes or types, and turns out to be another under that name."""
+    match = re.match(r"([A-Za-z_]\w*)<(.*)>\Z", one)
+    kind = plan.types.get(match[1]) if match else None
+    if match is None or kind is None or kind.alias is not None or kind.name in plan.implemented():
+        return False
+    if kind.fields or kind.variants or kind.functions or kind.constants or kind.shape == "unit":
+        return False
+    given = split_types(match[2])
+    types = [text for text in given if not text.startswith("'")]
+    name = other.partition("<")[0]
+    if name == kind.name or is_open(plan, other) or len(types) > kind.parameters:
+        return False
+    written = other
+    for place, text in enumerate(types):
+        if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", written):
+            written = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", f"T{place}", written)
+    found = normal(plan, written)
+    if found is None:
+        return False
+    text = found
+    if kind.lifetimes:
+        text = text.replace("'static", "'l0")
+    if re.search(rf"\b{kind.name}\b", text) or text in kind.tried:
+        return False
+    kind.tried.add(text)
+    kind.alias = text
+    return True
+
+
 _OWNED = {"str": "String", "Path": "std::path::PathBuf", "OsStr": "std::ffi::OsString", "CStr": "CString"}
 
 
@@ -102,6 +229,9 @@ def unify(plan: Plan, left: str, right: str, *, weak: bool = False) -> bool:
             is_guess = weak or other in ("integer", "{integer}", "float", "{float}", "floating-point number")
             if settle(plan, one, text, weak=is_guess):
                 return True
+    for one, other in ((left, right), (right, left)):
+        if part_of_generic(plan, one, other) or merged(plan, one, other) or named_generic(plan, one, other):
+            return True
     reference = re.compile(r"&\s*(?:'\w+\s+)?(?:mut\s+)?")
     a, b = reference.match(left), reference.match(right)
     if a and b:
@@ -112,6 +242,9 @@ def unify(plan: Plan, left: str, right: str, *, weak: bool = False) -> bool:
             if owned and is_open(plan, one) and one not in _OWNED.values():
                 text = normal(plan, owned)
                 return text is not None and settle(plan, one, text, weak=weak)
+            held = re.match(r"(?:\w+::)*(?:Vec|Box)<(.*)>\Z", one)
+            if held and other.startswith("[") and ";" not in other:
+                return unify(plan, held[1], other[1:-1], weak=weak)
         return unify(plan, *inner, weak=weak)
     if left.startswith("(") and right.startswith("("):
         pairs = (split_types(left[1:-1]), split_types(right[1:-1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_funcmem.harness.compiled.rust.messages import Message, Work
+from pytest_funcmem.harness.compiled.rust.plan import StandInType
 from pytest_funcmem.harness.compiled.rust.uses import find_uses
 
 __all__ = ["moved", "outlived", "undecided"]
@@ -34,12 +35,25 @@ def undecided(work: Work, message: Message) -> bool:
     texts = [message["message"], *(str(span["label"]) for span in message["spans"])]
     texts += [child["message"] for child in message["children"]]
     names = [name for text in texts for name in _INFERRED.findall(text)]
-    names += [word for span in message["spans"] for word in re.findall(r"\w+", span["text"])]
+    said = [
+        re.sub(r"funcmem::hit\(\d+\);\s*", "", str(span["text"])).strip(" ,;") for span in message["spans"]
+    ]
+    names += [word for text in said for word in re.findall(r"\w+", text)]
+    # Of a closure that is given to a call, the call's name stands on another line.
+    names += [
+        name
+        for name, call in work.uses.all_calls()
+        if call.closures and any(text and text in part for text in said for part in call.arguments)
+    ]
     for name in names:
         for table in work.tables():
             function = table.get(name)
             if function is not None and function.result is None and not function.turbofish:
                 function.result = work.plan.fresh(name)
+                return True
+            if function is not None and function.free and function.result is not None:
+                free = function.free.pop()
+                function.result = re.sub(rf"\b{free}\b", work.plan.fresh(name), function.result)
                 return True
     for place_text, name in (found for text in texts for found in _ARGUMENT.findall(text)):
         if argument_typed(work, name, int(place_text)):
@@ -52,6 +66,21 @@ def undecided(work: Work, message: Message) -> bool:
                     if function is not None and (place, number) not in function.given:
                         function.given[place, number] = work.plan.fresh(f"{name}_given")
                         return True
+    whole = " ".join(texts)
+    match = re.search(
+        r"type annotations needed for `(\w+)<[^`]*_|declared on the (?:struct|enum) `(\w+)`", whole
+    )
+    kind = work.plan.types.get(match[1] or match[2]) if match else None
+    if kind is not None and kind.parameters and kind.functions and not kind.is_fixed:
+        kind.is_fixed = True
+        return True
+    for name, body in work.plan.macros.items():
+        if name in names and f'funcmem::answer("{name}!"' in body:
+            is_quoted = name.startswith("quote") and "TokenStream" in work.plan.types
+            result = "TokenStream" if is_quoted else work.plan.fresh(name)
+            typed = f'funcmem::answer::<{result}>("{name}!"'
+            work.plan.macros[name] = body.replace(f'funcmem::answer("{name}!"', typed)
+            return True
     if message["code"] == "E0641":
         return any(
             argument_typed(work, name, place)
@@ -59,8 +88,7 @@ def undecided(work: Work, message: Message) -> bool:
             for place, text in enumerate(call.arguments)
             if text.endswith(("*mut _", "*const _"))
         )
-    said = " ".join(str(span["text"]) for span in message["spans"])
-    if any(_lent(work, variable) for variable in re.findall(r"let (?:mut )?(\w+)", said)):
+    if any(_lent(work, variable) for variable in re.findall(r"let (?:mut )?(\w+)", " ".join(said))):
         return True
     # Whatever else is not known may be what this depends on.
     for table in work.tables():
@@ -104,8 +132,12 @@ def outlived(work: Work, message: Message) -> bool:
     if not any("'static" in text or "long enough" in text or "escapes" in text for text in texts):
         return False
     changed = False
-    named = find_uses(work.plan.file.tree.text).types
+    uses = find_uses(work.plan.file.tree.text)
+    named, named_patterns = uses.types, set(uses.tuples_of)
     for kind in work.plan.types.values():
+        if kind.alias is None and kind.name not in named and (kind.variants or kind.name in named_patterns):
+            changed = _shortlived(work, kind) or changed
+            continue
         if kind.shape != "literal" or kind.alias is not None or kind.variants or kind.name in named:
             continue
         for name, text in kind.fields.items():
@@ -114,6 +146,34 @@ def outlived(work: Work, message: Message) -> bool:
                 kind.parameters += 1
                 changed = True
     return changed
+
+
+def _shortlived(work: Work, kind: StandInType) -> bool:
+    """Give a type that holds references a lifetime; the file nowhere writes it as a type."""
+    plan = work.plan
+    parts = [*kind.fields.values()]
+    for payload in kind.variants.values():
+        parts += payload.values() if isinstance(payload, dict) else payload or ()
+    if kind.lifetimes or not any(_holds_reference(work, text) for text in parts):
+        return False
+    kind.lifetimes = 1
+
+    def mark(text: str, lifetime: str = "'static") -> str:
+        return re.sub(rf"\b{kind.name}\b(?!\s*<)", f"{kind.name}<{lifetime}>", text)
+
+    for other in plan.types.values():
+        if other.alias is not None:
+            other.alias = mark(other.alias, "'l0" if other.lifetimes else "'static")
+        other.fields = {name: mark(text) for name, text in other.fields.items()}
+        for name, payload in other.variants.items():
+            if isinstance(payload, dict):
+                other.variants[name] = {field: mark(text) for field, text in payload.items()}
+            elif payload is not None:
+                other.variants[name] = [mark(text) for text in payload]
+    for table in work.tables():
+        for function in table.values():
+            function.result = None if function.result is None else mark(function.result)
+    return True
 
 
 def _holds_reference(work: Work, text: str, depth: int = 0) -> bool:

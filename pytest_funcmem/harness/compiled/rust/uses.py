@@ -47,6 +47,7 @@ class Uses:
         generics: For types: numbers of lifetimes and of types that are given.
         types: Names that stand where a type does.
         macros: Macro calls: whether each stands where a statement does.
+        type_macros: Macros that stand where a type does.
     """
 
     calls: dict[str, list[Call]] = field(default_factory=lambda: defaultdict(list))
@@ -59,6 +60,7 @@ class Uses:
     generics: dict[str, tuple[int, int]] = field(default_factory=dict)
     types: set[str] = field(default_factory=set)
     macros: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    type_macros: set[str] = field(default_factory=set)
 
     def all_calls(self) -> Iterator[tuple[str, Call]]:
         """Every call with the last part of the name that it calls."""
@@ -70,16 +72,28 @@ class Uses:
                 yield from ((name, call) for call in found if call is not None)
 
 
+_TYPE_PLACES = frozenset({"type_arguments", "ordered_field_declaration_list", "reference_type", "tuple_type"})
+_IN_MACRO = "__funcmem_macro"
+_DEEPEST_MACRO = 6
+
+
 def find_uses(text: str) -> Uses:
     """Read a text."""
-    tree = SyntaxTree("rust", text)
     uses = Uses()
+    _read(text, 0, 0, uses)
+    uses.calls.pop(_IN_MACRO, None)
+    return uses
+
+
+def _read(text: str, first: int, depth: int, uses: Uses) -> None:
+    """Read a text that begins ``first`` lines into another; what macros are given is read as arguments."""
+    tree = SyntaxTree("rust", text)
     for node in inner_nodes(tree.root):
         match node.type:
             case "call_expression":
-                _call(tree, node, uses)
+                _call(tree, node, uses, first)
             case "scoped_identifier" | "scoped_type_identifier":
-                _path(tree, node, uses)
+                _path(tree, node, uses, first)
             case "type_identifier":
                 if node.parent is None or node.parent.type not in (
                     "struct_expression",
@@ -119,7 +133,16 @@ def find_uses(text: str) -> Uses:
                 name = node.child_by_field_name("macro")
                 if name is not None:
                     uses.macros[tree.source(name)].append(_is_statement(node))
-    return uses
+                    if _is_type(node):
+                        uses.type_macros.add(tree.source(name))
+                given = node.children[-1]
+                if given.type == "token_tree" and depth < _DEEPEST_MACRO:
+                    told = tree.source(given)[1:-1]
+                    line = first + given.start_point[0]
+                    asked, comma, patterns = told.partition(",")
+                    is_match = name is not None and tree.source(name).endswith("matches") and comma
+                    read = f"match {asked} {{ {patterns} => {{}} }}" if is_match else f"{_IN_MACRO}({told})"
+                    _read(f"fn f() {{ let x = {read}; }}", line, depth + 1, uses)
 
 
 def _bare(tree: SyntaxTree, node: Node) -> str:
@@ -134,7 +157,7 @@ def _bare(tree: SyntaxTree, node: Node) -> str:
     return tree.source(node)
 
 
-def _made_call(tree: SyntaxTree, node: Node, name: Node) -> Call:
+def _made_call(tree: SyntaxTree, node: Node, name: Node, first: int) -> Call:
     listed = node.child_by_field_name("arguments")
     arguments = (
         [c for c in listed.children if c.is_named and "comment" not in c.type] if listed is not None else []
@@ -153,7 +176,7 @@ def _made_call(tree: SyntaxTree, node: Node, name: Node) -> Call:
         arity=len(arguments),
         closures=tuple(closures),
         is_statement=_is_statement(node),
-        line=name.start_point[0] + 1,
+        line=first + name.start_point[0] + 1,
         arguments=tuple(tree.source(argument) for argument in arguments),
         types=_types_named(node),
     )
@@ -172,21 +195,30 @@ def _is_statement(node: Node) -> bool:
     return parent.children[-1].type == ";"
 
 
-def _call(tree: SyntaxTree, node: Node, uses: Uses) -> None:
+def _is_type(node: Node) -> bool:
+    """Whether a node stands where a type does."""
+    parent = node.parent
+    if parent is None:
+        return False
+    named = (parent.child_by_field_name(name) for name in ("type", "return_type"))
+    return parent.type in _TYPE_PLACES or any(part is not None and part.id == node.id for part in named)
+
+
+def _call(tree: SyntaxTree, node: Node, uses: Uses, first: int) -> None:
     called = node.child_by_field_name("function")
     if called is not None and called.type == "generic_function":
         called = called.child_by_field_name("function")
     if called is None:
         return
     if called.type == "identifier":
-        uses.calls[tree.source(called)].append(_made_call(tree, node, called))
+        uses.calls[tree.source(called)].append(_made_call(tree, node, called, first))
     elif called.type == "field_expression":
         name = called.child_by_field_name("field")
         if name is not None and name.type == "field_identifier":
-            uses.methods[tree.source(name)].append(_made_call(tree, node, name))
+            uses.methods[tree.source(name)].append(_made_call(tree, node, name, first))
 
 
-def _path(tree: SyntaxTree, node: Node, uses: Uses) -> None:
+def _path(tree: SyntaxTree, node: Node, uses: Uses, first: int) -> None:
     path, name = node.child_by_field_name("path"), node.child_by_field_name("name")
     if path is None or name is None:
         return
@@ -198,7 +230,7 @@ def _path(tree: SyntaxTree, node: Node, uses: Uses) -> None:
     if parent is not None and parent.type == "call_expression":
         function = parent.child_by_field_name("function")
         if function is not None and function.id == node.id:
-            called = _made_call(tree, parent, name)
+            called = _made_call(tree, parent, name, first)
     uses.paths[left][tree.source(name)].append(called)
 
 

@@ -10,15 +10,14 @@ from tree_sitter import Node
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.items import Item, is_enabled
 from pytest_funcmem.harness.compiled.rust.plan import Plan
-from pytest_funcmem.harness.compiled.rust.signature import Generic, generics_of
+from pytest_funcmem.harness.compiled.rust.signature import generics_of
 
-__all__ = ["dump_impl", "make_impl", "value_impls"]
+__all__ = ["dump_impl", "impl_head", "make_impl", "value_impls"]
 
 
 def value_impls(plan: Plan, item: Item) -> Iterator[tuple[str, str]]:
     """How values of a struct, enum or union are made and encoded, as (what, text)."""
-    generics = generics_of(plan, item.node)
-    (opening, where), kind = _impl_head(plan, item, generics)
+    (opening, where), kind = impl_head(plan, item)
     if f"dump {item.name}" not in plan.left_out:
         yield f"dump {item.name}", dump_impl(kind, _dump_body(plan, item), opening=opening, where=where)
     if f"make {item.name}" not in plan.left_out and item.kind != "union":
@@ -39,8 +38,10 @@ def dump_impl(kind: str, body: str, *, opening: str = "", where: str = "") -> st
     return f"{head} {{ fn dump(&self, depth: usize) -> funcmem::Encoding {{ {body} }} }}"
 
 
-def _impl_head(plan: Plan, item: Item, generics: list[Generic]) -> tuple[tuple[str, str], str]:
+def impl_head(plan: Plan, item: Item) -> tuple[tuple[str, str], str]:
+    """Parameters and conditions of an implementation for a type of the file, and the type as it names it."""
     tree = plan.file.tree
+    generics = generics_of(plan, item.node)
     declared, names = [], []
     for generic in generics:
         names.append(generic.name)

@@ -26,7 +26,7 @@ _MOST_MESSAGES = 60
 _MOST_RECORD_BYTES = 9 * 1024 * 1024
 _MOST_KEPT_BYTES = 2 * 1024 * 1024
 
-_HEAD = "#![feature(specialization)]\n#![allow(warnings)]\n"
+_HEAD = "#![feature(specialization, exhaustive_patterns)]\n#![allow(warnings)]\n"
 _MODULE = '#[path = "p{number}.rs"] mod p{number};\n'
 _PROGRAM = (
     'funcmem::Program {{ number: {number}, file: "p{number}.rs", first: {first}, last: {last}, '

@@ -32,6 +32,20 @@ impl<T, P> Tied<T> for P {
 #[macro_export]
 macro_rules! stand_in_type {
     ([$($parameter:tt)*] $kind:ty) => {
+        impl<$($parameter)*> PartialEq for $kind {
+            fn eq(&self, other: &Self) -> bool {
+                $crate::Dump::encoded(self).json() == $crate::Dump::encoded(other).json()
+            }
+        }
+        impl<$($parameter)*> Eq for $kind {}
+        $crate::stand_in_constant!([$($parameter)*] $kind);
+    };
+}
+
+/// The same for a type whose equality is derived, so that its constants can stand in patterns.
+#[macro_export]
+macro_rules! stand_in_constant {
+    ([$($parameter:tt)*] $kind:ty) => {
         impl<$($parameter)*> std::fmt::Debug for $kind {
             fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
                 out.write_str(&$crate::Dump::encoded(self).source())
@@ -42,12 +56,6 @@ macro_rules! stand_in_type {
                 out.write_str(&$crate::Dump::encoded(self).source())
             }
         }
-        impl<$($parameter)*> PartialEq for $kind {
-            fn eq(&self, other: &Self) -> bool {
-                $crate::Dump::encoded(self).json() == $crate::Dump::encoded(other).json()
-            }
-        }
-        impl<$($parameter)*> Eq for $kind {}
         impl<$($parameter)*> PartialOrd for $kind {
             fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
                 Some(self.cmp(other))
