@@ -288,7 +288,7 @@ def engine() -> Iterator[tuple[Engine, str]]:
     needs(docker_sandbox.docker_answers() is None, "a running Docker engine to take the image from")
     with open_sandbox("docker", programs=PROGRAMS, workers=1) as sandbox:
         image = str(sandbox.identity()["image"])
-    # Paths of sockets are short. A name that begins with "_", as mkdtemp may give, is no namespace of containerd.
+    # Socket paths are short. A name that begins with "_", as mkdtemp may give, is no namespace of containerd.
     place = Path("/tmp") / f"funcmem-engine-{secrets.token_hex(4)}"
     place.mkdir(mode=0o700)
     private = Engine(place)
