@@ -161,3 +161,67 @@ def test_a_function_that_cannot_compile_is_inconclusive(java_sandbox: Sandbox) -
     assert isinstance(answer, Inconclusive)
     assert answer.reason == "load_failed"
     assert "incompatible types" in answer.detail
+
+
+LEAKING = """import java.util.*;
+import java.util.concurrent.atomic.*;
+class Leaking {
+    enum Kind { ONE; int seen; }
+    static class Holder { static final Holder ONLY = new Holder(); int seen; }
+    static final AtomicInteger COUNT = new AtomicInteger();
+    static final int[] CELLS = {0};
+    static final Map<String, Integer> MAP = new HashMap<>();
+    static final ThreadLocal<int[]> LOCAL = ThreadLocal.withInitial(() -> new int[1]);
+    static final Random RANDOM = new Random(7);
+    static final Iterator<Integer> ITEMS = List.of(1, 2, 3, 4, 5, 6, 7, 8).iterator();
+    static String go(int way) {
+        switch (way) {
+            case 0: return "" + ++Kind.ONE.seen;
+            case 1: return "" + ++Holder.ONLY.seen;
+            case 2: return "" + COUNT.incrementAndGet();
+            case 3: return "" + ++CELLS[0];
+            case 4: return "" + MAP.merge("x", 1, Integer::sum);
+            case 5: return "" + ++LOCAL.get()[0];
+            case 6: return "" + RANDOM.nextInt(1000);
+            case 7: return "" + ITEMS.next();
+            default: return "" + way;
+        }
+    }
+}
+"""
+
+
+def test_no_state_meets_what_another_left_in_the_classes(java_sandbox: Sandbox) -> None:
+    toolkit = JavaToolkit()
+    function = function_of(LEAKING, "Leaking.go")
+    prepared = toolkit.prepare(function, java_sandbox, check_time=lambda: None)
+    assert isinstance(prepared, Prepared), prepared
+    # Numbers of the body come first among the choices: the place of each is found by asking for all.
+    states = [InputState(seed=1, choices=(place,)) for place in range(12)] * 3
+    program = original_program(function, prepared.scaffold)
+    (run,) = toolkit.execute(java_sandbox, [program], [states], coverage=False, state_timeout_s=5.0)
+    values = [output.value for output in run.outputs]
+    assert values[:12] == values[12:24] == values[24:]
+    assert {shown[0] for shown in run.shown} >= {str(way) for way in range(8)}
+
+
+KEEPING = """import java.util.*;
+class Keeping {
+    static final Map<String, Integer> WORTH = new HashMap<>();
+    static int loads;
+    static { WORTH.put("a", 1); loads = new Object() { int much() { return 1; } }.much(); }
+    static int go(int way) {
+        if (way % 3 == 0) loads++;
+        return loads + WORTH.get("a");
+    }
+}
+"""
+
+
+def test_classes_that_were_changed_are_loaded_again(run_java: Runner) -> None:
+    execution = run_java(KEEPING, "Keeping.go", states=40)
+    found = {
+        (int(shown[0]) % 3 == 0, output.value)
+        for shown, output in zip(execution.shown, execution.outputs, strict=True)
+    }
+    assert found == {(True, 3), (False, 2)}

@@ -46,9 +46,9 @@ def test_a_class_that_was_sent_before_is_not_sent_again() -> None:
         first_line=4,
         last_line=9,
         executable_lines=(1, 2),
-        classes=(CompiledClass(name=b"A", made_up=False, content=b"class one"),),
+        classes=(CompiledClass(name=b"A", marks=b"\0", content=b"class one"),),
     )
-    assert two.classes == (CompiledClass(name=b"B", made_up=True, content=b"class one"),)
+    assert two.classes == (CompiledClass(name=b"B", marks=b"\1", content=b"class one"),)
 
 
 @pytest.mark.parametrize(

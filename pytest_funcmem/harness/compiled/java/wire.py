@@ -35,12 +35,12 @@ class CompiledClass:
 
     Attributes:
         name: Binary name.
-        made_up: Whether it is of what was made up.
+        marks: What the machine that runs it is to be told of it; nothing on the host reads them.
         content: Its bytes, which nothing on the host reads.
     """
 
     name: bytes
-    made_up: bool
+    marks: bytes
     content: bytes
 
 
@@ -95,14 +95,14 @@ def _read_block(block: _Reader, contents: list[bytes]) -> BuiltProgram:
     lines = tuple(block.number() for _ in range(block.count(_MOST_LINES)))
     classes = []
     for _ in range(block.count(_MOST_CLASSES)):
-        name, made_up = block.piece(), block.exactly(1) != b"\0"
+        name, marks = block.piece(), block.exactly(1)
         length = block.number()
         if length >= 0:
             contents.append(block.exactly(length))
         place = len(contents) - 1 if length >= 0 else -1 - length
         if not 0 <= place < len(contents):
             raise DamagedAnswerError(f"there is no class {place}")
-        classes.append(CompiledClass(name=name, made_up=made_up, content=contents[place]))
+        classes.append(CompiledClass(name=name, marks=marks, content=contents[place]))
     return BuiltProgram(
         problem=problem,
         first_line=first,
@@ -135,7 +135,7 @@ def run_request(
         )
         for one in program.classes:
             parts += [_NUMBER.pack(len(one.name)), one.name]
-            parts.append(struct.pack(">?i", one.made_up, contents[one.content]))
+            parts += [one.marks, _NUMBER.pack(contents[one.content])]
         parts.append(_NUMBER.pack(len(states[number])))
         for seed, choices in states[number]:
             parts.append(struct.pack(f">qi{len(choices)}i", _signed(seed), len(choices), *choices))

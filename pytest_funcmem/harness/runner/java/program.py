@@ -51,7 +51,8 @@ class _Machine:
     """A running virtual machine, and the records that it gives."""
 
     def __init__(self, request: bytes, heap_mib: int) -> None:
-        command = ["java", *FLAGS, f"-XX:SharedArchiveFile={ARCHIVE}", f"-Xmx{heap_mib}m", "-jar", JAR]
+        heap = (f"-Xms{heap_mib // 4}m", f"-Xmn{heap_mib // 5}m", f"-Xmx{heap_mib}m")
+        command = ["java", *FLAGS, f"-XX:SharedArchiveFile={ARCHIVE}", *heap, "-jar", JAR]
         # The working directory is emptied for each state, so the request cannot lie in it.
         path = Path(tempfile.gettempdir()) / "request"
         path.write_bytes(request)

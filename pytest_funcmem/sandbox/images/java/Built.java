@@ -15,6 +15,9 @@ import java.util.TreeSet;
  * to the one that runs. Numbers have four bytes, highest first, and stand before every text and block as its length.
  */
 final class Built {
+    private static final int MADE_UP = 1;
+    private static final int STATEFUL = 2;
+
     String problem = "";
     int firstLine;
     int lastLine;
@@ -23,6 +26,10 @@ final class Built {
     final Map<String, byte[]> classes = new TreeMap<>();
     final Set<String> own = new TreeSet<>();
     final Set<String> stubs = new TreeSet<>();
+    /** Classes that have something to bring up: static fields, or code that runs when they are. */
+    final Set<String> stateful = new TreeSet<>();
+    /** In the machine that runs it: classes that the last state left as it found them. */
+    Loaded loaded;
 
     static Built failed(String problem) {
         Built built = new Built();
@@ -55,7 +62,7 @@ final class Built {
         out.writeInt(classes.size());
         for (Map.Entry<String, byte[]> one : classes.entrySet()) {
             writeText(out, one.getKey());
-            out.writeBoolean(stubs.contains(one.getKey()));
+            out.writeByte(marks(one.getKey()));
             byte[] bytes = one.getValue();
             Integer known = sent.putIfAbsent(ByteBuffer.wrap(bytes), sent.size());
             if (known != null) {
@@ -67,6 +74,11 @@ final class Built {
         }
     }
 
+    /** What a task is told of a class. */
+    int marks(String name) {
+        return (stubs.contains(name) ? MADE_UP : 0) | (stateful.contains(name) ? STATEFUL : 0);
+    }
+
     /** Read it as a task of the machine that runs it, whose classes stand together before all programs. */
     static Built read(DataInputStream in, byte[][] blocks) throws IOException {
         Built built = new Built();
@@ -74,7 +86,11 @@ final class Built {
         built.lastLine = in.readInt();
         for (int left = in.readInt(); left > 0; left--) {
             String name = readText(in);
-            (in.readBoolean() ? built.stubs : built.own).add(name);
+            int marks = in.readByte();
+            ((marks & MADE_UP) != 0 ? built.stubs : built.own).add(name);
+            if ((marks & STATEFUL) != 0) {
+                built.stateful.add(name);
+            }
             built.classes.put(name, blocks[in.readInt()]);
         }
         return built;

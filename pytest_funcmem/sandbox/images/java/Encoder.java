@@ -34,9 +34,15 @@ final class Encoder {
     private final List<Object> entries = new ArrayList<>();
     private int nodes;
     private boolean draining;
+    private boolean partial;
 
     Encoder(ClassLoader loader) {
         this.loader = loader;
+    }
+
+    /** Whether what was written may hold more than the text shows. */
+    boolean isPartial() {
+        return partial;
     }
 
     /** Iterators are read to their end: for values that nobody reads afterwards. */
@@ -76,9 +82,11 @@ final class Encoder {
             try {
                 text = graph(value);
             } catch (Large large) {
+                partial = true;
                 return "[\"cut\"," + Json.quote(value.getClass().getName()) + ",0,\"\",\"\"]";
             }
         } catch (Large large) {
+            partial = true;
             return "[\"cut\"," + Json.quote(value.getClass().getName()) + ",0,\"\",\"\"]";
         }
         return text.length() <= MOST_TEXT ? text : cut(value.getClass().getName(), text);
@@ -130,6 +138,7 @@ final class Encoder {
             tagged("float", shown.replace("Infinity", "inf").replace("NaN", "nan"));
         } else if (value instanceof Long || value instanceof Short || value instanceof Byte
                 || value instanceof Character || value instanceof Enum) {
+            partial |= value instanceof Enum && Seen.holdsMore(value.getClass());
             tagged("value", name(value), value instanceof Enum<?> one ? one.name() : value.toString());
         } else if (value instanceof Class<?> type) {
             tagged("type", type.getName());
@@ -200,10 +209,12 @@ final class Encoder {
             write(optional.orElse(null), depth);
             out.append(']');
         } else if (value instanceof Throwable thrown) {
+            partial = true;
             out.append("[\"object\",").append(Json.quote(thrown.getClass().getName())).append(",[[\"message\",");
             write(thrown.getMessage(), depth);
             out.append("]],null]");
         } else {
+            partial = true;
             Iterator<?> iterator = value instanceof Iterator<?> own ? own : ((Enumeration<?>) value).asIterator();
             out.append("[\"iterator\",\"Iterator\",");
             items(iterator, depth, MOST_DRAINED);
@@ -226,7 +237,9 @@ final class Encoder {
         other.nodes = nodes;
         try {
             other.write(item, DEEP - 8);
+            partial |= other.partial;
         } catch (Entangled entangled) {
+            partial = true;
             return "[\"opaque\"," + Json.quote(item.getClass().getName()) + "]";
         }
         nodes = other.nodes;
@@ -282,6 +295,7 @@ final class Encoder {
         }
         out.append("],");
         boolean holds = type != null && !Modifier.isAbstract(type.getModifiers());
+        partial |= type != null && type != Object.class && !(value instanceof Collection || value instanceof Map);
         if (holds && value instanceof Set<?> set) {
             unordered(set);
         } else if (holds && value instanceof Collection<?> all) {
@@ -301,6 +315,7 @@ final class Encoder {
     /** Values of the platform that have a text of their own, and things known by name only. */
     private void plain(Object value) {
         Class<?> type = value.getClass();
+        partial |= !Seen.isShown(type);
         if (value instanceof java.io.ByteArrayOutputStream bytes) {
             tagged("bytes", bytes.toString(StandardCharsets.ISO_8859_1));
             return;

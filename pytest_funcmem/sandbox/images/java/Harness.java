@@ -121,7 +121,7 @@ public final class Harness {
         int place = 0;
         for (String name : built.classes.keySet()) {
             Built.writeText(out, name);
-            out.writeBoolean(built.stubs.contains(name));
+            out.writeByte(built.marks(name));
             out.writeInt(place++);
         }
         out.writeInt(40);
@@ -162,63 +162,77 @@ public final class Harness {
     }
 
     private int execute() throws Exception {
-        int skipPrograms = request.readInt();
-        int skipStates = request.readInt();
-        boolean coverage = request.readBoolean();
-        int timeoutMillis = request.readInt();
-        Plan plan = Plan.read(Built.readText(request));
-        byte[][] blocks = new byte[request.readInt()][];
-        for (int i = 0; i < blocks.length; i++) {
-            blocks[i] = Built.readBlock(request);
+        Task task = new Task();
+        new Shift(task, STACK_BYTES, task.timeoutMillis).run();
+        return task.isSpent ? SPENT : 0;
+    }
+
+    /** The states of the task, which are read one after the other. */
+    private final class Task implements Shift.Source {
+        private final int skipPrograms = request.readInt();
+        private final int skipStates = request.readInt();
+        private final boolean coverage = request.readBoolean();
+        private final int timeoutMillis = request.readInt();
+        private final Plan plan = Plan.read(Built.readText(request));
+        private final byte[][] blocks = new byte[request.readInt()][];
+        private int programsLeft;
+        private int program = -1;
+        private int number;
+        private Built built;
+        private int states;
+        private int index;
+        private String record;
+        private boolean isSpent;
+
+        Task() throws IOException {
+            for (int i = 0; i < blocks.length; i++) {
+                blocks[i] = Built.readBlock(request);
+            }
+            programsLeft = request.readInt();
         }
-        int count = request.readInt();
-        for (int program = 0; program < count; program++) {
-            int number = request.readInt();
-            Built built = Built.read(request, blocks);
-            int states = request.readInt();
-            for (int index = 0; index < states; index++) {
+
+        @Override
+        public Apart.Work next() throws IOException {
+            while (true) {
+                while (++index >= states) {
+                    if (programsLeft-- == 0) {
+                        return null;
+                    }
+                    program++;
+                    number = request.readInt();
+                    built = Built.read(request, blocks);
+                    states = request.readInt();
+                    index = -1;
+                }
                 long seed = request.readLong();
                 int[] choices = new int[request.readInt()];
                 for (int i = 0; i < choices.length; i++) {
                     choices[i] = request.readInt();
                 }
-                boolean isDone = program < skipPrograms || program == skipPrograms && index < skipStates;
-                if (!isDone && !state(new StateRun(plan, built, seed, choices, coverage), number, index, timeoutMillis)) {
-                    return SPENT;
+                if (program > skipPrograms || program == skipPrograms && index >= skipStates) {
+                    StateRun run = new StateRun(plan, built, seed, choices, coverage);
+                    record = null;
+                    return () -> record = run.run();
                 }
             }
         }
-        return 0;
-    }
 
-    /** Run one state; false where this machine should not run another. */
-    private boolean state(StateRun run, int program, int index, int timeoutMillis) {
-        String head = "{\"kind\":\"state\",\"program\":" + program + ",\"index\":" + index;
-        String[] record = new String[1];
-        long[] spent = new long[1];
-        Throwable failure;
-        try {
-            failure = Apart.run(() -> {
-                record[0] = run.run();
-                spent[0] = Apart.nanos();
-            }, STACK_BYTES, timeoutMillis);
-        } catch (InterruptedException exc) {
-            emit(head + ",\"outcome\":\"timeout\",\"detail\":\"it did not end in time\",\"seconds\":" + timeoutMillis / 1e3 + "}\n");
-            return false;
-        } finally {
+        @Override
+        public boolean ended(Throwable failure, long nanos) {
             World.begin(null);
+            String head = "{\"kind\":\"state\",\"program\":" + number + ",\"index\":" + index;
+            String seconds = ",\"seconds\":" + nanos / 1e9 + "}\n";
+            if (failure instanceof OutOfMemoryError) {
+                emit(head + ",\"outcome\":\"memory\",\"detail\":\"the heap is full\"" + seconds);
+            } else if (failure instanceof Run.Exhausted || failure instanceof InterruptedException) {
+                emit(head + ",\"outcome\":\"timeout\",\"detail\":\"it did not end in time\"" + seconds);
+            } else if (failure != null) {
+                emit(head + ",\"outcome\":\"missing\",\"detail\":" + Json.quote(failure.toString()) + seconds);
+            } else {
+                emit(head + ",\"outcome\":\"recorded\",\"detail\":\"\"" + seconds + record);
+            }
+            isSpent = failure instanceof OutOfMemoryError || failure instanceof InterruptedException;
+            return !isSpent;
         }
-        String seconds = ",\"seconds\":" + spent[0] / 1e9 + "}\n";
-        if (failure instanceof OutOfMemoryError) {
-            emit(head + ",\"outcome\":\"memory\",\"detail\":\"the heap is full\"" + seconds);
-            return false;
-        } else if (failure instanceof Run.Exhausted) {
-            emit(head + ",\"outcome\":\"timeout\",\"detail\":\"it did not end in time\"" + seconds);
-        } else if (failure != null) {
-            emit(head + ",\"outcome\":\"missing\",\"detail\":" + Json.quote(failure.toString()) + seconds);
-        } else {
-            emit(head + ",\"outcome\":\"recorded\",\"detail\":\"\"" + seconds + record[0]);
-        }
-        return true;
     }
 }

@@ -12,6 +12,7 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 import org.objectweb.asm.tree.AbstractInsnNode;
 import org.objectweb.asm.tree.ClassNode;
+import org.objectweb.asm.tree.FieldInsnNode;
 import org.objectweb.asm.tree.FrameNode;
 import org.objectweb.asm.tree.InsnList;
 import org.objectweb.asm.tree.InsnNode;
@@ -62,6 +63,8 @@ final class Instrumentation {
     private final int lastLine;
     /** Lines of the function that hold code. */
     final Set<Integer> executable = new HashSet<>();
+    /** Binary names of the classes that have something to bring up. */
+    final Set<String> stateful = new HashSet<>();
 
     Instrumentation(boolean isStub, Set<String> stubs, int firstLine, int lastLine) {
         this.isStub = isStub;
@@ -89,9 +92,17 @@ final class Instrumentation {
                 probe(type, method);
             }
         }
+        if (isStateful(type)) {
+            stateful.add(type.name.replace('/', '.'));
+        }
         ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_MAXS);
         type.accept(writer);
         return writer.toByteArray();
+    }
+
+    private static boolean isStateful(ClassNode type) {
+        return type.methods.stream().anyMatch(method -> method.name.equals("<clinit>"))
+                || type.fields.stream().anyMatch(field -> (field.access & Opcodes.ACC_STATIC) != 0 && field.value == null);
     }
 
     private static boolean isMade(MethodNode method) {
@@ -193,6 +204,8 @@ final class Instrumentation {
                 method.instructions.insertBefore(one, call("step", "()V"));
             } else if (one instanceof MethodInsnNode called) {
                 replace(type, method, called);
+            } else if (one instanceof FieldInsnNode read && read.getOpcode() == Opcodes.GETSTATIC && stubs.contains(read.owner)) {
+                method.instructions.insertBefore(one, call("looked", "()V"));
             }
             place++;
         }

@@ -45,6 +45,8 @@ final class Program {
         }
         built.own.addAll(compiled.own().keySet());
         built.stubs.addAll(compiled.stubs().keySet());
+        built.stateful.addAll(own.stateful);
+        built.stateful.addAll(made.stateful);
         built.executable.addAll(own.executable);
         built.executable.remove(0);
         return built;

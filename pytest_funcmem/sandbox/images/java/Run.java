@@ -27,7 +27,7 @@ final class Run {
     final TreeSet<Long> edges = new TreeSet<>();
     final List<String> calls = new ArrayList<>();
     final IdentityHashMap<Throwable, Boolean> meant = new IdentityHashMap<>();
-    final Map<String, Integer> asked = new HashMap<>();
+    final Map<String, Integer> ordinals = new HashMap<>();
     final long seed;
     boolean recording;
     boolean madeUp;
@@ -36,15 +36,17 @@ final class Run {
     java.util.Random random;
     Class<?> expected;
     private int steps;
+    private boolean asked;
     private int previous = -1;
     private int answering;
 
-    Run(Plan plan, int firstLine, int lastLine, ClassLoader loader, long seed, int[] given) {
+    Run(Plan plan, int firstLine, int lastLine, ClassLoader loader, long seed, int[] given, int steps) {
         this.plan = plan;
         this.firstLine = firstLine;
         this.lastLine = lastLine;
         this.loader = loader;
         this.seed = seed;
+        this.steps = steps;
         this.choices = new Choices(given, seed);
         this.random = new java.util.Random(seed);
         this.maker = new Maker(plan, loader, choices);
@@ -60,6 +62,20 @@ final class Run {
             }
             previous = place;
         }
+    }
+
+    int steps() {
+        return steps;
+    }
+
+    /** Note that something was asked whose answer depends on the state. */
+    void ask() {
+        asked = true;
+    }
+
+    /** Whether anything was asked so far whose answer depends on the state. */
+    boolean isAsked() {
+        return asked;
     }
 
     void step() {
@@ -79,6 +95,7 @@ final class Run {
     /** Answer a call of something made up, and note it. */
     Object answer(Object self, String path, Type returned, Class<?> raw, Object[] arguments) throws Throwable {
         step();
+        ask();
         if (calls.size() > MOST_CALLS) {
             exhausted = true;
             throw new Exhausted();
@@ -95,7 +112,7 @@ final class Run {
                 encoded.add(text);
                 key.append('\n').append(text);
             }
-            int nth = asked.merge(key.toString(), 1, Integer::sum);
+            int nth = ordinals.merge(key.toString(), 1, Integer::sum);
             long place = Choices.hash(key.toString()) + nth;
             Choices own = choices.at(place);
             Object answer = null;
@@ -128,6 +145,7 @@ final class Run {
     /** Note the construction of something made up, and fill it. */
     void created(Object self, Object[] arguments) {
         step();
+        ask();
         if (recording && calls.size() <= MOST_CALLS) {
             List<String> encoded = new ArrayList<>();
             for (Object argument : arguments) {
@@ -141,7 +159,7 @@ final class Run {
         }
         answering++;
         try {
-            maker.with(choices.at(Choices.hash("new " + self.getClass().getName()) + asked.merge("new " + self.getClass().getName(), 1, Integer::sum))).fillOnce(self);
+            maker.with(choices.at(Choices.hash("new " + self.getClass().getName()) + ordinals.merge("new " + self.getClass().getName(), 1, Integer::sum))).fillOnce(self);
         } finally {
             answering--;
         }

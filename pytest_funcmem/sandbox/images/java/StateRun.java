@@ -1,37 +1,22 @@
 package funcmem.harness;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.File;
-import java.io.IOException;
-import java.io.PrintStream;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
-import java.lang.reflect.Type;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 
 /** Runs a built program on one input state and writes down what came of it. */
 final class StateRun {
-    private static final int MOST_PRINTED = 100_000;
-    private static final java.util.Properties PROPERTIES = (java.util.Properties) System.getProperties().clone();
-
     private final Plan plan;
     private final Built built;
     private final long seed;
     private final int[] choices;
     private final boolean coverage;
-    private final Capture out = new Capture();
-    private final Capture err = new Capture();
+    private final Surroundings surroundings = new Surroundings();
 
     StateRun(Plan plan, Built built, long seed, int[] choices, boolean coverage) {
         this.plan = plan;
@@ -41,102 +26,53 @@ final class StateRun {
         this.coverage = coverage;
     }
 
-    /** What the code prints, up to a bound. */
-    private static final class Capture extends ByteArrayOutputStream {
-        @Override
-        public synchronized void write(byte[] bytes, int start, int length) {
-            if (count < MOST_PRINTED) {
-                super.write(bytes, start, length);
-            }
-        }
-
-        @Override
-        public synchronized void write(int one) {
-            if (count < MOST_PRINTED) {
-                super.write(one);
-            }
-        }
-
-        String text() {
-            return Json.quote(toString(StandardCharsets.UTF_8));
-        }
-    }
-
     /** The record's fields, as JSON. */
     String run() {
-        settle();
-        Loader loader = new Loader(built.classes, built.stubs);
-        Run run = new Run(plan, built.firstLine, built.lastLine, loader, seed, choices);
+        surroundings.settle();
+        int threads = Thread.activeCount();
+        Loaded loaded = built.loaded == null ? new Loaded(built) : built.loaded;
+        // Whatever ends this state otherwise than here leaves nothing behind that another could meet.
+        built.loaded = null;
+        Run run = new Run(plan, built.firstLine, built.lastLine, loaded.loader, seed, choices, loaded.steps());
         World.begin(run);
+        List<String> left = new ArrayList<>();
+        String record = record(loaded, run, left);
+        if (loaded.isKept() && !run.exhausted && loaded.serves(left.isEmpty() ? loaded.read() : left)
+                && Thread.activeCount() <= threads) {
+            built.loaded = loaded;
+        }
+        return record;
+    }
+
+    private String record(Loaded loaded, Run run, List<String> left) {
         Object receiver = null;
         Object[] arguments;
-        Executable target;
-        Class<?> type;
-        List<Field> statics = new ArrayList<>();
         try {
-            for (String name : built.stubs) {
-                initialise(name, loader, run);
-            }
-            type = Class.forName(plan.type, true, loader);
-            for (String name : built.own) {
-                try {
-                    Class<?> one = Class.forName(name, true, loader);
-                    for (Field field : one.getDeclaredFields()) {
-                        if (Modifier.isStatic(field.getModifiers()) && !field.isSynthetic()) {
-                            field.setAccessible(true);
-                            statics.add(field);
-                        }
-                    }
-                } catch (LinkageError exc) {
-                    continue; // a class beside the function's own that does not come up
-                }
-            }
-            target = find(type);
-            target.setAccessible(true);
-            if (target instanceof Method && !Modifier.isStatic(target.getModifiers())) {
+            loaded.begin(plan, run);
+            Class<?> type = loaded.type;
+            if (loaded.target instanceof Method && !Modifier.isStatic(loaded.target.getModifiers())) {
                 receiver = type.isEnum() ? run.maker.make(type, 1) : run.maker.instance(type, type, 0);
                 if (receiver == null) {
                     return failed("scaffold", "NoReceiver", "no receiver can be made");
                 }
             }
-            Type[] generic = target.getGenericParameterTypes();
-            Class<?>[] raw = target.getParameterTypes();
-            arguments = new Object[raw.length];
-            for (int i = 0; i < raw.length; i++) {
-                arguments[i] = run.maker.make(generic.length == raw.length ? generic[i] : raw[i], 0);
-                if (arguments[i] == null && raw[i].isPrimitive()) {
-                    arguments[i] = Maker.zero(raw[i]);
+            arguments = new Object[loaded.raw.length];
+            for (int i = 0; i < arguments.length; i++) {
+                arguments[i] = run.maker.make(loaded.generic[i], 0);
+                if (arguments[i] == null && loaded.raw[i].isPrimitive()) {
+                    arguments[i] = Maker.zero(loaded.raw[i]);
                 }
             }
         } catch (ReflectiveOperationException | LinkageError | RuntimeException exc) {
             return failed("scaffold", exc.getClass().getName(), String.valueOf(exc.getMessage()));
         }
-        return call(run, loader, target, receiver, arguments, statics);
+        return call(loaded, run, receiver, arguments, left);
     }
 
-    private static void initialise(String name, Loader loader, Run run) {
-        try {
-            run.maker.fillStatics(Class.forName(name, true, loader));
-        } catch (ReflectiveOperationException | LinkageError exc) {
-            return; // what is made up and does not come up is missed where it is used
-        }
-    }
-
-    private Executable find(Class<?> type) throws NoSuchMethodException {
-        boolean isConstructor = plan.method.equals("<init>");
-        for (Executable one : isConstructor ? type.getDeclaredConstructors() : type.getDeclaredMethods()) {
-            String descriptor = one instanceof Method method
-                    ? org.objectweb.asm.Type.getMethodDescriptor(method)
-                    : org.objectweb.asm.Type.getConstructorDescriptor((Constructor<?>) one);
-            if ((isConstructor || one.getName().equals(plan.method)) && descriptor.equals(plan.descriptor)) {
-                return one;
-            }
-        }
-        throw new NoSuchMethodException(plan.method + plan.descriptor);
-    }
-
-    private String call(Run run, Loader loader, Executable target, Object receiver, Object[] arguments, List<Field> statics) {
-        Class<?>[] raw = target.getParameterTypes();
+    private String call(Loaded loaded, Run run, Object receiver, Object[] arguments, List<String> left) {
+        Loader loader = loaded.loader;
+        Executable target = loaded.target;
+        Class<?>[] raw = loaded.raw;
         List<String> shown = new ArrayList<>();
         if (receiver != null) {
             shown.add(Show.text(receiver, loader));
@@ -147,12 +83,9 @@ final class StateRun {
             before.add(encode(loader, arguments[i]));
         }
         String receiverBefore = receiver == null ? "null" : encode(loader, receiver);
-        List<String> staticsBefore = new ArrayList<>();
-        for (Field field : statics) {
-            staticsBefore.add(read(loader, field));
-        }
-        out.reset();
-        err.reset();
+        List<String> staticsBefore = loaded.read();
+        surroundings.out.reset();
+        surroundings.err.reset();
         run.recording = true;
         Object value = null;
         Throwable thrown = null;
@@ -185,10 +118,11 @@ final class StateRun {
         }
         String receiverAfter = receiver == null ? "null" : encode(loader, receiver);
         StringBuilder globals = new StringBuilder();
-        for (int i = 0; i < statics.size(); i++) {
-            String after = read(loader, statics.get(i));
+        left.addAll(loaded.read());
+        for (int i = 0; i < left.size(); i++) {
+            String after = left.get(i);
             if (!after.equals(staticsBefore.get(i))) {
-                Field field = statics.get(i);
+                Field field = loaded.statics.get(i);
                 globals.append(globals.length() > 0 ? "," : "")
                         .append(Json.quote(field.getDeclaringClass().getSimpleName() + "." + field.getName()))
                         .append(':').append(after);
@@ -203,8 +137,8 @@ final class StateRun {
                 + ",\"calls\":[" + String.join(",", run.calls) + "]"
                 + ",\"receiver\":" + (receiver != null && receiverAfter.equals(receiverBefore) ? "[\"unchanged\"]" : receiverAfter)
                 + ",\"arguments\":{" + fields + "},\"module_globals\":{" + globals + "}"
-                + ",\"stdout\":" + out.text() + ",\"stderr\":" + err.text() + ",\"detail\":\"\""
-                + ",\"files\":" + files() + ",\"lines\":" + (coverage ? numbers(run.lines) : "[]")
+                + ",\"stdout\":" + surroundings.out.text() + ",\"stderr\":" + surroundings.err.text() + ",\"detail\":\"\""
+                + ",\"files\":" + Surroundings.files() + ",\"lines\":" + (coverage ? numbers(run.lines) : "[]")
                 + ",\"features\":" + (coverage ? Program.numbers(run.edges) : "[]")
                 + ",\"shown\":" + Program.texts(shown) + ",\"choices_used\":" + Math.min(run.choices.used(), 100_000)
                 + ",\"made_up\":" + run.madeUp + "}";
@@ -220,14 +154,6 @@ final class StateRun {
 
     private static String encode(Loader loader, Object value) {
         return new Encoder(loader).encode(value);
-    }
-
-    private static String read(Loader loader, Field field) {
-        try {
-            return new Encoder(loader).encode(field.get(null));
-        } catch (IllegalAccessException | LinkageError | RuntimeException exc) {
-            return "[\"opaque\",\"unreadable\"]";
-        }
     }
 
     private String exception(Run run, Throwable thrown) {
@@ -260,73 +186,5 @@ final class StateRun {
                 + Json.quote(message) + ",\"own\":false,\"authored\":false,\"origin\":\"" + origin + "\"},\"calls\":[],"
                 + "\"receiver\":null,\"arguments\":{},\"module_globals\":{},\"stdout\":\"\",\"stderr\":\"\",\"detail\":\"\","
                 + "\"files\":{},\"lines\":[],\"features\":[],\"shown\":[],\"choices_used\":0,\"made_up\":false}";
-    }
-
-    /** Put back what code can change for all that runs after it in this machine. */
-    private void settle() {
-        System.setProperties((java.util.Properties) PROPERTIES.clone());
-        java.util.Locale.setDefault(java.util.Locale.US);
-        java.util.TimeZone.setDefault(null);
-        System.setOut(new PrintStream(out, false, StandardCharsets.UTF_8));
-        System.setErr(new PrintStream(err, false, StandardCharsets.UTF_8));
-        System.setIn(new ByteArrayInputStream(new byte[0]));
-        File[] left = new File(".").listFiles();
-        for (File one : left == null ? new File[0] : left) {
-            delete(one);
-        }
-        try {
-            Files.writeString(Path.of("file.txt"), "one 1\ntwo 2\n\nthree 3\n");
-        } catch (IOException exc) {
-            throw new IllegalStateException(exc);
-        }
-    }
-
-    private static void delete(File file) {
-        File[] inner = Files.isSymbolicLink(file.toPath()) ? null : file.listFiles();
-        for (File one : inner == null ? new File[0] : inner) {
-            delete(one);
-        }
-        file.delete();
-    }
-
-    private static String files() {
-        Map<String, String> found = new TreeMap<>();
-        collect(new File("."), "", found);
-        if ("[\"bytes\",\"one 1\\u000atwo 2\\u000a\\u000athree 3\\u000a\"]".equals(found.get("file.txt"))) {
-            found.remove("file.txt");
-        } else {
-            found.putIfAbsent("file.txt", "[\"deleted\"]");
-        }
-        StringBuilder out = new StringBuilder("{");
-        found.forEach((name, content) ->
-                out.append(out.length() > 1 ? "," : "").append(Json.quote(name)).append(':').append(content));
-        return out.append('}').toString();
-    }
-
-    private static void collect(File directory, String prefix, Map<String, String> found) {
-        File[] inner = directory.listFiles();
-        for (File one : inner == null ? new File[0] : inner) {
-            String name = prefix + one.getName();
-            if (found.size() > 50) {
-                return;
-            }
-            if (one.isDirectory()) {
-                found.put(name, "[\"directory\"]");
-                if (prefix.length() < 200 && !Files.isSymbolicLink(one.toPath())) {
-                    collect(one, name + "/", found);
-                }
-            } else {
-                found.put(name, content(one));
-            }
-        }
-    }
-
-    private static String content(File file) {
-        try {
-            return file.length() > 50_000 ? "[\"opaque\",\"" + file.length() + " bytes\"]"
-                    : "[\"bytes\"," + Json.quote(Files.readString(file.toPath(), StandardCharsets.ISO_8859_1)) + "]";
-        } catch (IOException exc) {
-            return "[\"opaque\",\"unreadable\"]";
-        }
     }
 }

@@ -10,12 +10,17 @@ import org.objectweb.asm.Type;
 /** What instrumented code calls: probes, answers of what is made up, a clock that stands still, fixed chance. */
 public final class World {
     static volatile Run run;
+    /** Made-up methods by class, name and descriptor, of one loader. */
     private static final ConcurrentHashMap<String, Method> METHODS = new ConcurrentHashMap<>();
+    private static ClassLoader loader;
 
     private World() {}
 
     static void begin(Run next) {
-        METHODS.clear();
+        if (next != null && next.loader != loader) {
+            METHODS.clear();
+            loader = next.loader;
+        }
         run = next;
     }
 
@@ -74,8 +79,19 @@ public final class World {
     /** The value of a constant of a made-up interface. */
     public static Object constant(Class<?> type) {
         Run now = run;
+        if (now != null) {
+            now.ask();
+        }
         Object value = now == null ? null : now.maker.with(now.choices.at(Choices.hash(type.getName()))).make(type, 2);
         return value == null ? Maker.zero(type) : value;
+    }
+
+    /** A static field of something made up is read. */
+    public static void looked() {
+        Run now = run;
+        if (now != null) {
+            now.ask();
+        }
     }
 
     /** The file's own code constructed an exception that the machine also raises by itself. */
@@ -125,27 +141,29 @@ public final class World {
     }
 
     public static double random() {
-        return run.random.nextDouble();
+        return generator().nextDouble();
     }
 
     public static long seed() {
-        return run.random.nextLong();
+        return generator().nextLong();
     }
 
     public static java.util.Random generator() {
+        run.ask();
         return run.random;
     }
 
     public static UUID uuid() {
-        return new UUID(run.random.nextLong(), run.random.nextLong());
+        return new UUID(seed(), seed());
     }
 
     public static void shuffle(java.util.List<?> list) {
-        java.util.Collections.shuffle(list, run.random);
+        java.util.Collections.shuffle(list, generator());
     }
 
     public static void sleep(long millis) {
         run.step();
+        run.ask();
         run.clock += Math.max(0, millis);
     }
 
