@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"reflect"
 	"strconv"
 )
 
@@ -19,7 +20,9 @@ type Maker struct {
 	place   uint64
 	next    uint64
 	answer  bool // whether it answers for something made up: then choices are read at the place's hash
+	global  bool // whether it makes a variable of the package, which other errors must not be taken from
 	depth   int
+	path    []reflect.Type // structs that are being made
 	aliases map[string][]any
 	texts   []string
 }

@@ -26,7 +26,7 @@ type Target struct {
 	Pools           map[reflect.Type][]any
 	Factories       map[reflect.Type]func(*Maker) any
 	Implementations map[reflect.Type][]func(*Maker) any
-	Errors          []func() error
+	Errors          []func(*Maker) error
 	Dynamic         []reflect.Type // what an empty interface may hold
 	Globals         []Global
 	Environment     []string
@@ -130,7 +130,7 @@ func runState(directory, seed, choices string) {
 	m := &Maker{}
 	for i := range target.Globals {
 		if global := &target.Globals[i]; global.Fill {
-			filler := &Maker{place: hashText("global " + global.Name), answer: true}
+			filler := &Maker{place: hashText("global " + global.Name), answer: true, global: true}
 			value := reflect.ValueOf(global.Pointer).Elem()
 			value.SetZero()
 			filler.Fill(value)

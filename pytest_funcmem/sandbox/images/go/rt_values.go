@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	deepest    = 5
+	deepest    = 5 // where a type may hold itself
+	bottom     = 10
 	mostValues = 4000
 )
 
@@ -29,6 +30,22 @@ func Value[T any](m *Maker) T {
 	var value T
 	m.Fill(reflect.ValueOf(&value).Elem())
 	return value
+}
+
+// tooDeep tells whether to leave out what a pointer, a list or a map holds.
+func (m *Maker) tooDeep(kind reflect.Type) bool {
+	return m.depth > bottom || m.depth > deepest && m.within(kind) > 1
+}
+
+// within counts the structs of a type inside which something is made.
+func (m *Maker) within(kind reflect.Type) int {
+	count := 0
+	for _, open := range m.path {
+		if open == kind {
+			count++
+		}
+	}
+	return count
 }
 
 // Fill makes a value in place. What cannot be made stays as it is.
@@ -177,14 +194,16 @@ func (m *Maker) slice(v reflect.Value) {
 		return
 	}
 	choice := int(m.Choice())
-	if m.depth > deepest {
+	if m.tooDeep(kind.Elem()) {
 		return
 	}
 	if choice%32 == 31 {
 		return // nil
 	}
 	n := lengths[choice%len(lengths)]
-	if m.depth > 2 {
+	if m.depth > deepest {
+		n = min(n, 1)
+	} else if m.depth > 2 {
 		n = min(n, 2)
 	}
 	made := reflect.MakeSlice(kind, n, n)
@@ -197,8 +216,10 @@ func (m *Maker) slice(v reflect.Value) {
 func (m *Maker) mapping(v reflect.Value) {
 	kind := v.Type()
 	n := []int{1, 2, 0, 3}[m.Below(4)]
-	if m.depth > deepest {
+	if m.tooDeep(kind.Elem()) {
 		n = 0
+	} else if m.depth > deepest {
+		n = min(n, 1)
 	}
 	made := reflect.MakeMap(kind)
 	for i := 0; i < n; i++ {
@@ -219,7 +240,7 @@ func hashable(v reflect.Value) bool {
 func (m *Maker) pointer(v reflect.Value) {
 	kind := v.Type()
 	choice := m.Choice() % 16
-	if m.depth > deepest || (choice == 15 && m.depth > 1) {
+	if m.tooDeep(kind.Elem()) || (choice == 15 && m.depth > 1) {
 		return
 	}
 	if known := m.aliases[kind.String()]; choice == 14 && len(known) > 0 {
@@ -238,11 +259,15 @@ func (m *Maker) pointer(v reflect.Value) {
 func (m *Maker) structure(v reflect.Value) {
 	kind := v.Type()
 	own := isOwn(kind)
+	m.path = append(m.path, kind)
+	defer func() { m.path = m.path[:len(m.path)-1] }()
 	for i := 0; i < v.NumField(); i++ {
 		field := kind.Field(i)
 		switch {
 		case own && (field.Anonymous || target.mentions(field.Name)):
 			m.Fill(settable(v.Field(i)))
+		case !own && field.IsExported() && field.Type == errorType:
+			m.failure(v.Field(i), 0) // their texts want it
 		case !own && field.IsExported() && target.mentions(field.Name):
 			m.Fill(v.Field(i))
 		}
@@ -264,13 +289,11 @@ func settable(v reflect.Value) reflect.Value {
 func (m *Maker) dynamic(v reflect.Value) {
 	kind := v.Type()
 	if kind == errorType {
-		if choice := m.Choice(); choice%4 != 3 && m.depth > 1 {
+		choice := m.Choice()
+		if choice%4 != 3 && m.depth > 1 {
 			return // nil
-		} else if n := len(target.Errors); n > 0 && choice/4%2 == 1 {
-			v.Set(reflect.ValueOf(target.Errors[int(choice/8)%n]()))
-			return
 		}
-		v.Set(reflect.ValueOf(errors.New("made-up error " + string(rune('a'+m.Below(3))))))
+		m.failure(v, int(choice/4))
 		return
 	}
 	makers := target.Implementations[kind]
@@ -278,7 +301,7 @@ func (m *Maker) dynamic(v reflect.Value) {
 		m.anything(v)
 		return
 	}
-	if len(makers) == 0 || m.depth > deepest+1 {
+	if len(makers) == 0 || m.depth > bottom {
 		return
 	}
 	choice := m.Choice()
@@ -289,10 +312,24 @@ func (m *Maker) dynamic(v reflect.Value) {
 	if choice >= plainChoices {
 		place = int(choice / 16)
 	}
+	if m.depth > deepest+1 {
+		place = len(makers) - 1 // what is made up holds nothing
+	}
 	value := makers[place%len(makers)](m)
 	if made := reflect.ValueOf(value); made.IsValid() && made.Type().AssignableTo(kind) {
 		v.Set(made)
 	}
+}
+
+// failure makes an error: one that the function tells from others, or any.
+func (m *Maker) failure(v reflect.Value, choice int) {
+	if n := len(target.Errors); n > 0 && choice%2 == 1 && m.depth <= deepest && !m.global {
+		if found := target.Errors[choice/2%n](m); found != nil {
+			v.Set(reflect.ValueOf(found))
+			return
+		}
+	}
+	v.Set(reflect.ValueOf(errors.New("made-up error " + string(rune('a'+m.Below(3))))))
 }
 
 var plainTypes = []reflect.Type{
@@ -317,7 +354,11 @@ func (m *Maker) anything(v reflect.Value) {
 		kind = plainTypes[n]
 	}
 	value := reflect.New(kind).Elem()
-	m.Fill(value)
+	if kind == errorType {
+		m.failure(value, choice/8)
+	} else {
+		m.Fill(value)
+	}
 	v.Set(value)
 }
 

@@ -226,10 +226,13 @@ func (s *solver) learnConversion(to types.Type, node *ast.CallExpr) {
 	if origin := s.open(from); origin != nil && from != nil {
 		switch kind := to.Underlying().(type) {
 		case *types.Basic:
-			if kind.Info()&types.IsNumeric != 0 {
+			switch {
+			case kind.Kind() == types.UnsafePointer:
+				s.suggestStrongly(origin, "*"+s.fresh())
+			case kind.Info()&types.IsNumeric != 0:
 				s.mark(&origin.number)
 				s.suggest(origin, kind.String())
-			} else {
+			default:
 				s.suggest(origin, "string")
 			}
 		case *types.Slice:

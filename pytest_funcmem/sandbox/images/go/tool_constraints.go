@@ -277,7 +277,8 @@ func (s *solver) learnBinary(node *ast.BinaryExpr) {
 	for _, expr := range []ast.Expr{node.X, node.Y} {
 		if found := s.open(s.typeOf(expr)); found != nil {
 			switch node.Op {
-			case token.SUB, token.MUL, token.QUO, token.REM, token.AND, token.OR, token.XOR, token.AND_NOT:
+			case token.SUB, token.MUL, token.QUO, token.REM, token.AND, token.OR, token.XOR, token.AND_NOT,
+				token.LSS, token.LEQ, token.GTR, token.GEQ:
 				s.mark(&found.number)
 			}
 		}

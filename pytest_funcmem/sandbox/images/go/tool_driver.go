@@ -17,6 +17,8 @@ type driver struct {
 	seen    map[string]bool
 	reached []types.Type
 	asked   map[string]bool // types that the function itself asks an interface for
+	both    map[string][]string // for each interface, types that also have the methods of another that it is asked for
+	errors  []string // types of errors that the slice asks an error for
 	hidden  int
 	extra   strings.Builder
 }
@@ -24,7 +26,7 @@ type driver struct {
 var needsFiles = wordSet("os io/ioutil path/filepath io/fs")
 
 func (s *solver) driver() (string, string, error) {
-	d := &driver{solver: s, seen: map[string]bool{}, asked: map[string]bool{}}
+	d := &driver{solver: s, seen: map[string]bool{}, asked: map[string]bool{}, both: map[string][]string{}}
 	p := s.pools()
 	target := s.source.target
 	object := s.targetObject()
@@ -309,53 +311,6 @@ func (d *driver) rank(name string) int {
 		return 1
 	default:
 		return 2
-	}
-}
-
-// dynamicTypes are what the slice asks an interface for.
-func (d *driver) dynamicTypes() []string {
-	found := map[string]types.Type{}
-	for _, file := range d.syntax[:2] {
-		ast.Inspect(file, func(node ast.Node) bool {
-			switch node := node.(type) {
-			case *ast.TypeAssertExpr:
-				if node.Type != nil {
-					d.dynamicType(found, node.Type)
-				}
-			case *ast.TypeSwitchStmt:
-				for _, clause := range node.Body.List {
-					for _, expr := range clause.(*ast.CaseClause).List {
-						d.dynamicType(found, expr)
-					}
-				}
-			}
-			return true
-		})
-	}
-	var texts []string
-	for _, key := range sortedKeys(found) {
-		if len(texts) < 40 {
-			d.reach(found[key])
-			texts = append(texts, "funcmem__reflect.TypeFor["+key+"]()")
-		}
-	}
-	return texts
-}
-
-func (d *driver) dynamicType(found map[string]types.Type, expr ast.Expr) {
-	tv := d.info.Types[expr]
-	if !tv.IsType() || types.IsInterface(tv.Type) || tv.Type == types.Typ[types.Invalid] {
-		return
-	}
-	if named, ok := types.Unalias(tv.Type).(*types.Named); ok && (named.TypeParams().Len() > 0 || named.Obj().Parent() != d.pkg.Scope() && named.Obj().Pkg() == d.pkg) {
-		return
-	}
-	if _, generic := tv.Type.(*types.TypeParam); generic {
-		return
-	}
-	found[d.term(tv.Type)] = tv.Type
-	if d.files.Position(expr.Pos()).Filename == "function.go" {
-		d.asked[d.ownTypeOf(tv.Type)] = true
 	}
 }
 

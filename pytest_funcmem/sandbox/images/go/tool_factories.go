@@ -23,7 +23,7 @@ var factories = map[string]string{
 	"io.ReadWriter":           "@bytes.NewBufferString(m.Text())",
 	"context.Context":         "@context.Background()",
 	"*regexp.Regexp":          "@regexp.MustCompile([]string{`[a-z]+`, `\\d+`, `^(\\w)(.*)$`, `a`, `[^a-zA-Z]`}[m.Below(5)])",
-	"*net/url.URL":            "func() any { u, err := @net/url.Parse([]string{\"http://example.com/a?b=c\", \"/path/to\", \"https://u:p@host:8443/x#f\", \"\"}[m.Below(4)]); if err != nil { return nil }; return u }()",
+	"*net/url.URL":            "func() any { u, err := @net/url.Parse([]string{\"http://example.com/a?b=c\", \"/path/to\", \"https://u:p\\x40host:8443/x#f\", \"\"}[m.Below(4)]); if err != nil { return nil }; return u }()",
 	"net.IP":                  "@net.ParseIP([]string{\"127.0.0.1\", \"10.1.2.3\", \"::1\", \"2001:db8::2\", \"bad\"}[m.Below(5)])",
 	"*net.IPNet":              "func() any { _, n, _ := @net.ParseCIDR([]string{\"10.0.0.0/8\", \"192.168.1.0/24\", \"fd00::/8\"}[m.Below(3)]); return n }()",
 	"net.Addr":                "func() any { ip := @net.ParseIP([]string{\"127.0.0.1\", \"10.1.2.3\", \"::1\"}[m.Below(3)]); switch m.Below(3) { case 0: return &@net.TCPAddr{IP: ip, Port: 80 + m.Below(9)}; case 1: return &@net.UDPAddr{IP: ip, Port: 53}; default: return &@net.UnixAddr{Name: \"/s\", Net: \"unix\"} } }()",

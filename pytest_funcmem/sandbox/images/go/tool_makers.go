@@ -28,6 +28,9 @@ func (d *driver) writeMakers(line func(string, ...any)) {
 		for _, inner := range d.implementers(kind) {
 			makers = append(makers, "func(m *funcmem__rt.Maker) any { return funcmem__rt.Made["+d.term(inner)+"](m) }")
 		}
+		for _, hidden := range d.both[key] {
+			makers = append(makers, "func(m *funcmem__rt.Maker) any { return funcmem__rt.Made["+hidden+"](m) }")
+		}
 		if hidden := d.implement(kind, contract); hidden != "" {
 			makers = append(makers, "func(m *funcmem__rt.Maker) any { return funcmem__rt.Made["+hidden+"](m) }")
 		}
@@ -37,29 +40,7 @@ func (d *driver) writeMakers(line func(string, ...any)) {
 	}
 	line("\t\tImplementations: map[funcmem__reflect.Type][]func(*funcmem__rt.Maker) any{\n%s\n\t\t},", strings.Join(implementations, "\n"))
 	line("\t\tFactories: map[funcmem__reflect.Type]func(*funcmem__rt.Maker) any{\n%s\n\t\t},", strings.Join(made, "\n"))
-	var errors []string
-	for _, name := range d.pkg.Scope().Names() {
-		if object, ok := d.pkg.Scope().Lookup(name).(*types.Var); ok && types.TypeString(object.Type(), nil) == "error" && d.values[name] == nil {
-			errors = append(errors, "func() error { return "+name+" }")
-		}
-	}
-	if d.seen["io.Reader"] || d.uses("io.EOF") {
-		errors = append(errors, "func() error { return "+d.expand("@io.EOF")+" }")
-	}
-	if len(errors) > 12 {
-		errors = errors[:12]
-	}
-	line("\t\tErrors: []func() error{%s},", strings.Join(errors, ", "))
-}
-
-func (d *driver) uses(name string) bool {
-	pkg, last, _ := strings.Cut(name, ".")
-	for _, object := range d.info.Uses {
-		if object.Name() == last && object.Pkg() != nil && object.Pkg().Path() == pkg {
-			return true
-		}
-	}
-	return false
+	line("\t\tErrors: []func(*funcmem__rt.Maker) error{%s},", strings.Join(d.madeErrors(), ", "))
 }
 
 // visible tells whether a type can be named where the driver stands.
@@ -99,34 +80,4 @@ func (d *driver) expand(text string) string {
 		out.WriteString(d.qualify(types.NewPackage(path, "")) + ".")
 		text = after
 	}
-}
-
-// implement writes a type whose methods log their calls and answer; gives its name.
-func (d *driver) implement(kind types.Type, contract *types.Interface) string {
-	name := "funcmem__i" + itoa(d.hidden)
-	shown := types.TypeString(kind, func(pkg *types.Package) string {
-		if pkg == d.pkg {
-			return ""
-		}
-		return pkg.Name()
-	})
-	if len(shown) > 60 {
-		shown = "interface"
-	}
-	var methods strings.Builder
-	for i := range contract.NumMethods() {
-		method := contract.Method(i)
-		if !method.Exported() && method.Pkg() != d.pkg {
-			return ""
-		}
-		f := &signature{name: method.Name()}
-		d.exactly(f, method.Type().(*types.Signature))
-		if strings.Contains(f.exact, "invalid type") {
-			return ""
-		}
-		fmt.Fprintf(&methods, "func (r %s) %s%s %s\n", name, f.name, f.exact, f.body(shown+"."+f.name, "&r.Made"))
-	}
-	d.hidden++
-	fmt.Fprintf(&d.extra, "\ntype %s struct{ Made int }\n\n%s", name, methods.String())
-	return name
 }
