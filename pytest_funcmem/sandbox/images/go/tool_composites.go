@@ -71,11 +71,7 @@ func (s *solver) learnOpenLiteral(found *guess, node *ast.CompositeLit) {
 			for i, element := range node.Elts {
 				s.results(element, 1, nil)
 				term := found.field(s.guesses, "F"+itoa(i), "")
-				if known := s.types[term]; known != nil && known.bound == "" {
-					if kind := s.typeOf(element); kind != nil {
-						s.settleField(known, kind)
-					}
-				}
+				s.learnField(term, element)
 			}
 			return
 		}
@@ -115,12 +111,21 @@ func (s *solver) learnOpenLiteral(found *guess, node *ast.CompositeLit) {
 		s.results(pair.Value, 1, nil)
 		if name, ok := pair.Key.(*ast.Ident); ok {
 			term := found.field(s.guesses, name.Name, "")
-			if known := s.types[term]; known != nil && known.bound == "" {
-				if kind := s.typeOf(pair.Value); kind != nil {
-					s.settleField(known, kind)
-				}
-			}
+			s.learnField(term, pair.Value)
 		}
+	}
+}
+
+// learnField says that a value becomes a field of a made-up type.
+func (s *solver) learnField(term string, value ast.Expr) {
+	kind := s.typeOf(value)
+	if kind == nil {
+		return
+	}
+	if known := s.types[s.resolve(term)]; known != nil && known.bound == "" {
+		s.settleField(known, kind)
+	} else if found := s.open(kind); found != nil && !found.declared && known == nil {
+		s.bind(found, term) // the field is known from elsewhere
 	}
 }
 

@@ -41,6 +41,7 @@ type signature struct {
 	known    bool // whether the results are
 	called   bool
 	exact    string // where it must be exactly so: the text after the name
+	revised  bool   // whether that was changed once, which is enough
 }
 
 type valueHole struct {

@@ -189,20 +189,24 @@ func (s *solver) addMissing(own string, kind types.Type, wanted *types.Interface
 	have := types.NewMethodSet(kind)
 	for i := range wanted.NumMethods() {
 		method := wanted.Method(i)
-		if have.Lookup(s.pkg, method.Name()) != nil {
-			continue
-		}
 		f := &signature{name: method.Name()}
 		s.exactly(f, method.Type().(*types.Signature))
-		if found := s.types[own]; found != nil {
-			switch known := found.method(method.Name()); {
-			case known == nil:
-				found.methods = append(found.methods, f)
-				changed = true
-			case known.exact == "":
+		found := s.types[own]
+		if found != nil && found.method(f.name) != nil {
+			// What its interface wants may have been learnt since.
+			if known := found.method(f.name); known.exact != f.exact && !known.revised {
+				f.revised = known.exact != ""
 				*known = *f
 				changed = true
 			}
+			continue
+		}
+		if have.Lookup(s.pkg, method.Name()) != nil {
+			continue
+		}
+		if found != nil {
+			found.methods = append(found.methods, f)
+			changed = true
 			continue
 		}
 		if s.additions[own] == nil {
