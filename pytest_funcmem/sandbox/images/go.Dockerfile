@@ -10,7 +10,7 @@ RUN if ! command -v python3 >/dev/null; then \
         && rm -rf /var/lib/apt/lists/*; \
     fi
 COPY distribution/go /usr/local/go
-COPY describe.py go/tame_standard_library.py /opt/funcmem/
+COPY describe.py go/tame_standard_library.py go/std_*.go /opt/funcmem/
 # The standard library is changed so that clocks, random numbers and the order of maps can be controlled, and
 # compiled once. Code under test is compiled and linked against it, without "go build".
 RUN export GOROOT=/usr/local/go GOCACHE=/opt/funcmem/cache CGO_ENABLED=0 GOTOOLCHAIN=local GOTELEMETRY=off HOME=/tmp \

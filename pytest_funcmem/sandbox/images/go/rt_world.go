@@ -51,6 +51,7 @@ func tame() {
 			runtime.Gosched()
 		}
 	}
+	funcmem.Outside = outside
 	funcmem.Exit = func(code int) {
 		if !finished {
 			finish("raised", nil, exception{kind: "os.Exit", message: strconv.Itoa(code), own: true, authored: true, origin: "function"})

@@ -1,7 +1,7 @@
 """Changes the standard library of the image, so that a program that asks for it runs the same every time.
 
-Clock, sleep, random numbers and exits ask ``internal/funcmem`` first, which does nothing until a program
-sets its hooks. The order of maps and of ready ``select`` cases, and the seeds of hashes, are always fixed.
+Clock, sleep, random numbers, exits, and what asks other machines and programs, ask ``internal/funcmem`` first,
+which does nothing until a program sets its hooks. The order of maps and of ready ``select`` cases, and the seeds of hashes, are always fixed.
 """
 
 from __future__ import annotations
@@ -9,22 +9,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-HOOKS = """\
-// Package funcmem holds what stands in for clock, random numbers and exits.
-package funcmem
-
-// Clock gives seconds since 1970 and nanoseconds.
-var Clock func() (sec int64, nsec int32)
-
-// Sleep is told of the nanoseconds that the program wanted to sleep.
-var Sleep func(ns int64)
-
-// Random gives random bits.
-var Random func() uint64
-
-// Exit is told of an exit before it happens.
-var Exit func(code int)
-"""
+ADDED = {
+    "std_funcmem.go": "internal/funcmem/funcmem.go",
+    "std_os.go": "os/funcmem.go",
+    "std_os_exec.go": "os/exec/funcmem.go",
+    "std_net.go": "net/funcmem.go",
+    "std_net_http.go": "net/http/funcmem.go",
+}
+"""Files beside this one that become files of the standard library."""
 
 CHANGES = (
     ("time/time.go", 'import (\n\t"errors"\n', 'import (\n\t"errors"\n\t"internal/funcmem"\n'),
@@ -117,6 +109,40 @@ CHANGES = (
         'import (\n\t"crypto/internal/boring"\n',
         'import (\n\t"internal/funcmem"\n\t"crypto/internal/boring"\n',
     ),
+    (
+        "os/sys.go",
+        "func Hostname() (name string, err error) {\n",
+        "func Hostname() (name string, err error) {\n\tif name, err, ok := madeUpHostname(); ok {\n"
+        "\t\treturn name, err\n\t}\n",
+    ),
+    (
+        "os/exec/lookpath.go",
+        "func LookPath(file string) (string, error) {\n",
+        "func LookPath(file string) (string, error) {\n\tif path, err, ok := madeUpPath(file); ok {\n"
+        "\t\treturn path, err\n\t}\n",
+    ),
+    ("os/exec/exec.go", "\tstarted := false\n", "\tstarted, madeUp := false, c.madeUp()\n"),
+    (
+        "os/exec/exec.go",
+        "\tc.Process, err = os.StartProcess(lp, c.argv(), &os.ProcAttr{\n\t\tDir:   c.Dir,\n",
+        "\targv, dir, sys := c.argv(), c.Dir, c.SysProcAttr\n"
+        '\tif madeUp != nil {\n\t\tlp, argv, dir, sys = madeUp[0], madeUp, "", nil\n\t}\n'
+        "\tc.Process, err = os.StartProcess(lp, argv, &os.ProcAttr{\n\t\tDir:   dir,\n",
+    ),
+    ("os/exec/exec.go", "\t\tSys:   c.SysProcAttr,\n", "\t\tSys:   sys,\n"),
+    (
+        "net/dial.go",
+        "(ctx context.Context, network, address string) (Conn, error) {\n\tctx, cancel := d.dialCtx(ctx)\n",
+        "(ctx context.Context, network, address string) (Conn, error) {\n"
+        "\tif conn, err, ok := madeUpDial(network, address); ok {\n\t\treturn conn, err\n\t}\n"
+        "\tctx, cancel := d.dialCtx(ctx)\n",
+    ),
+    (
+        "net/http/roundtrip.go",
+        "\treturn t.roundTrip(req)\n",
+        "\tif response, err, ok := madeUpResponse(req); ok {\n\t\treturn response, err\n\t}\n"
+        "\treturn t.roundTrip(req)\n",
+    ),
 )
 """File, text that stands in it exactly once, and what to put there."""
 
@@ -130,9 +156,9 @@ def main(sources: Path) -> None:
     Raises:
         SystemExit: A text is not there: another version of Go, for which this list has to be looked through.
     """
-    package = sources / "internal" / "funcmem"
-    package.mkdir(exist_ok=True)
-    (package / "funcmem.go").write_text(HOOKS, encoding="utf-8")
+    for name, place in ADDED.items():
+        (sources / place).parent.mkdir(exist_ok=True)
+        (sources / place).write_bytes((Path(__file__).parent / name).read_bytes())
     for name, old, new in CHANGES:
         path = sources / name
         text = path.read_text(encoding="utf-8")

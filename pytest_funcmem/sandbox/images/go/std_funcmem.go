@@ -1,0 +1,27 @@
+// Package funcmem holds what stands in for clock, random numbers, exits, and the world outside of the program.
+package funcmem
+
+// Clock gives seconds since 1970 and nanoseconds.
+var Clock func() (sec int64, nsec int32)
+
+// Sleep is told of the nanoseconds that the program wanted to sleep.
+var Sleep func(ns int64)
+
+// Random gives random bits.
+var Random func() uint64
+
+// Exit is told of an exit before it happens.
+var Exit func(code int)
+
+// Outside is asked for what the world outside of the program answers: other machines, other programs.
+var Outside func(name string, asked ...string) Answers
+
+// Answers are what the world outside says, bit by bit.
+type Answers interface {
+	// Below gives a number among n.
+	Below(n int) int
+	// Number gives one that the program mentions and that lies in a range; where it mentions none, the least.
+	Number(least, most int) int
+	// Text gives a text.
+	Text() string
+}
