@@ -2,8 +2,10 @@ package rt
 
 import (
 	"internal/funcmem"
+	"reflect"
 	"strconv"
 	"strings"
+	"unsafe"
 )
 
 // outsider is what the world outside of the program answers to one question; all that it says is logged.
@@ -74,3 +76,38 @@ func (t *outsider) Text() string {
 	t.give(quote(strings.ToValidUTF8(found, "?")))
 	return found
 }
+
+// typeAt gives the type that the runtime of Go means by a pointer.
+func typeAt(pointer unsafe.Pointer) reflect.Type {
+	words := [2]unsafe.Pointer{pointer, pointer}
+	return reflect.TypeOf(*(*any)(unsafe.Pointer(&words)))
+}
+
+// received is what somebody outside sends to a channel; nil where they close it.
+func received(kind unsafe.Pointer) unsafe.Pointer {
+	element := typeAt(kind)
+	name := "<-chan " + typeName(element)
+	nth := ordinals["channel "+name]
+	ordinals["channel "+name]++
+	if nth > 200 {
+		endless()
+	}
+	value := reflect.New(element)
+	open := false
+	if outside(name).Below(4) != 3 && nth%8 != 7 {
+		open = true
+	}
+	answer(name, nil, []reflect.Value{value.Elem()})
+	if !open {
+		return nil
+	}
+	return value.UnsafePointer()
+}
+
+// sent is what somebody outside takes from a channel.
+func sent(kind, element unsafe.Pointer) {
+	value := reflect.NewAt(typeAt(kind), element).Elem()
+	answer("chan<- "+typeName(value.Type()), []reflect.Value{value}, nil)
+}
+
+func selected(channels int) int { return outside("select").Below(channels) }

@@ -52,6 +52,7 @@ func tame() {
 		}
 	}
 	funcmem.Outside = outside
+	funcmem.Receive, funcmem.Send, funcmem.Select = received, sent, selected
 	funcmem.Exit = func(code int) {
 		if !finished {
 			finish("raised", nil, exception{kind: "os.Exit", message: strconv.Itoa(code), own: true, authored: true, origin: "function"})

@@ -1,6 +1,8 @@
 // Package funcmem holds what stands in for clock, random numbers, exits, and the world outside of the program.
 package funcmem
 
+import "unsafe"
+
 // Clock gives seconds since 1970 and nanoseconds.
 var Clock func() (sec int64, nsec int32)
 
@@ -25,3 +27,13 @@ type Answers interface {
 	// Text gives a text.
 	Text() string
 }
+
+// Receive gives what comes out of a channel of some type of elements that nobody will ever send to: a pointer to
+// the element, or nil where the channel counts as closed.
+var Receive func(kind unsafe.Pointer) unsafe.Pointer
+
+// Send is told of what goes into a channel that nobody will ever receive from: the type, and a pointer to a copy.
+var Send func(kind, element unsafe.Pointer)
+
+// Select says which of the channels is the one that somebody outside serves, where nobody inside ever will.
+var Select func(channels int) int

@@ -15,6 +15,7 @@ ADDED = {
     "std_os_exec.go": "os/exec/funcmem.go",
     "std_net.go": "net/funcmem.go",
     "std_net_http.go": "net/http/funcmem.go",
+    "std_runtime.go": "runtime/funcmem.go",
 }
 """Files beside this one that become files of the standard library."""
 
@@ -108,6 +109,31 @@ CHANGES = (
         "crypto/rand/rand.go",
         'import (\n\t"crypto/internal/boring"\n',
         'import (\n\t"internal/funcmem"\n\t"crypto/internal/boring"\n',
+    ),
+    (
+        "runtime/chan.go",
+        "\tchansend(c, elem, true, sys.GetCallerPC())\n",
+        "\tpc := sys.GetCallerPC()\n\tif madeUpSend(c, elem, pc) {\n\t\treturn\n\t}\n\tchansend(c, elem, true, pc)\n",
+    ),
+    (
+        "runtime/chan.go",
+        "\nfunc chanrecv1(c *hchan, elem unsafe.Pointer) {\n",
+        "\nfunc chanrecv1(c *hchan, elem unsafe.Pointer) {\n"
+        "\tif served, _ := madeUpReceive(c, elem, sys.GetCallerPC()); served {\n\t\treturn\n\t}\n",
+    ),
+    (
+        "runtime/chan.go",
+        "\nfunc chanrecv2(c *hchan, elem unsafe.Pointer) (received bool) {\n",
+        "\nfunc chanrecv2(c *hchan, elem unsafe.Pointer) (received bool) {\n"
+        "\tif served, received := madeUpReceive(c, elem, sys.GetCallerPC()); served {\n"
+        "\t\treturn received\n\t}\n",
+    ),
+    (
+        "runtime/select.go",
+        "\tscases := cas1[:ncases:ncases]\n",
+        "\tscases := cas1[:ncases:ncases]\n\tif block {\n"
+        "\t\tif chosen, received := madeUpSelect(scases, nsends, sys.GetCallerPC()); chosen >= 0 {\n"
+        "\t\t\treturn chosen, received\n\t\t}\n\t}\n",
     ),
     (
         "os/sys.go",
