@@ -59,7 +59,11 @@ func touched() bool {
 		if global.Fill {
 			continue
 		}
-		now := encode(reflect.ValueOf(global.Pointer).Elem(), false)
+		value := reflect.ValueOf(global.Pointer).Elem()
+		if global.Vary {
+			value = global.beginning // what it points to may have been changed
+		}
+		now := encode(value, false)
 		if now != untouched[i] {
 			return true
 		}

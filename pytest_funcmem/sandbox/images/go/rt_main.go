@@ -10,13 +10,15 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // Target is the function to run, and what is worth trying on it.
 type Target struct {
 	Function        any  // with the receiver, where there is one, as its first parameter
-	Receiver        bool // whether there is one
+	Receiver        bool   // whether there is one
+	Nilable         []bool // which parameters, the receiver among them, the function compares with nil
 	Mentioned       []string
 	Ints            []int64
 	Floats          []float64
@@ -42,6 +44,9 @@ type Global struct {
 	Name    string
 	Pointer any
 	Fill    bool // whether its value is made up
+	Vary    bool // whether it may be other than it begins
+
+	beginning reflect.Value // a copy
 }
 
 var target Target
@@ -96,7 +101,9 @@ func Main(t Target) {
 		os.Exit(98)
 	}
 	environment := os.Environ()
-	for _, global := range target.Globals {
+	for i, global := range target.Globals {
+		target.Globals[i].beginning = reflect.New(reflect.TypeOf(global.Pointer).Elem()).Elem()
+		target.Globals[i].beginning.Set(reflect.ValueOf(global.Pointer).Elem())
 		untouched = append(untouched, encode(reflect.ValueOf(global.Pointer).Elem(), false))
 	}
 	goroutines := runtime.NumGoroutine()
@@ -135,6 +142,8 @@ func runState(directory, seed, choices string) {
 			value.SetZero()
 			filler.Fill(value)
 			around = append(around, global.Name+" = "+show(value))
+		} else if global.Vary {
+			global.vary()
 		}
 	}
 	function := reflect.ValueOf(target.Function)
@@ -146,7 +155,9 @@ func runState(directory, seed, choices string) {
 			m.depth = 1
 		}
 		arguments[i] = reflect.New(kind.In(i)).Elem()
-		m.Fill(arguments[i])
+		if i >= len(target.Nilable) || !target.Nilable[i] || m.Below(8) != 7 {
+			m.Fill(arguments[i])
+		}
 		shown = append(shown, show(arguments[i]))
 		before = append(before, encode(arguments[i], kind.In(i).Kind() == reflect.Interface))
 	}
@@ -160,6 +171,19 @@ func runState(directory, seed, choices string) {
 		runtime.Gosched()
 	}
 	finish(outcome, results, failure)
+}
+
+// vary lets a variable of the package be what it begins as, or something else.
+func (g *Global) vary() {
+	filler := &Maker{place: hashText("global " + g.Name), answer: true, global: true}
+	value := reflect.ValueOf(g.Pointer).Elem()
+	if g.beginning.IsValid() {
+		value.Set(g.beginning)
+	}
+	if filler.Below(4) != 3 {
+		filler.Fill(value)
+		around = append(around, g.Name+" = "+show(value))
+	}
 }
 
 func number10(text string) int {
@@ -218,10 +242,14 @@ func surroundings() {
 
 func invoke(function reflect.Value, variadic bool) (outcome string, failure exception) {
 	outcome = "raised"
-	failure = exception{kind: "runtime.Goexit", origin: "function", own: true, authored: true}
+	ended := false
 	defer func() {
 		if value := recover(); value != nil {
 			failure = describe(value)
+		} else if !ended {
+			// The goroutine is ending, and nothing behind this would run.
+			finish(outcome, nil, exception{kind: "runtime.Goexit", origin: "function", own: true, authored: true})
+			syscall.Exit(0)
 		}
 	}()
 	if variadic {
@@ -229,6 +257,7 @@ func invoke(function reflect.Value, variadic bool) (outcome string, failure exce
 	} else {
 		results = function.Call(arguments)
 	}
+	ended = true
 	return "returned", exception{}
 }
 

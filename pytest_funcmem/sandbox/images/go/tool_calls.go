@@ -225,6 +225,8 @@ func (s *solver) learnConversion(to types.Type, node *ast.CallExpr) {
 	}
 	if origin := s.open(from); origin != nil && from != nil {
 		switch kind := to.Underlying().(type) {
+		case *types.Pointer:
+			s.suggest(origin, s.qualify(types.Unsafe)+".Pointer")
 		case *types.Basic:
 			switch {
 			case kind.Kind() == types.UnsafePointer:

@@ -344,11 +344,47 @@ func (s *solver) learnRange(node *ast.RangeStmt) {
 	text := false
 	if key, ok := node.Key.(*ast.Ident); ok && key.Name != "_" {
 		name := strings.ToLower(key.Name)
-		text = strings.Contains(name, "key") || strings.Contains(name, "name") || name == "k"
+		text = strings.Contains(name, "key") || strings.Contains(name, "name") || name == "k" || s.usedAsText(key, node.Body)
 	}
 	if text {
 		s.suggestStrongly(found, "map[string]"+s.fresh())
 	} else {
 		s.suggestStrongly(found, "[]"+s.fresh())
 	}
+}
+
+// usedAsText tells whether a variable stands where only a text can.
+func (s *solver) usedAsText(name *ast.Ident, body ast.Node) bool {
+	object, found := s.info.ObjectOf(name), false
+	isText := func(expr ast.Expr) bool {
+		basic, ok := coreOf(s.typeOf(expr)).(*types.Basic)
+		return ok && basic.Info()&types.IsString != 0
+	}
+	ast.Inspect(body, func(node ast.Node) bool {
+		ident, ok := node.(*ast.Ident)
+		if !ok || object == nil || s.info.ObjectOf(ident) != object {
+			return !found
+		}
+		switch parent := s.parents[ident].(type) {
+		case *ast.BinaryExpr:
+			found = found || parent.X == ident && isText(parent.Y) || parent.Y == ident && isText(parent.X)
+		case *ast.CallExpr:
+			signature, ok := coreOf(s.typeOf(parent.Fun)).(*types.Signature)
+			for i, argument := range parent.Args {
+				if ok && argument == ident && i < signature.Params().Len() {
+					basic, plain := coreOf(signature.Params().At(i).Type()).(*types.Basic)
+					found = found || plain && basic.Info()&types.IsString != 0
+				}
+			}
+		case *ast.IndexExpr:
+			if shape, ok := coreOf(s.typeOf(parent.X)).(*types.Map); ok && parent.Index == ident {
+				basic, plain := shape.Key().Underlying().(*types.Basic)
+				found = found || plain && basic.Info()&types.IsString != 0
+			}
+		case *ast.SliceExpr:
+			found = found || parent.X == ident
+		}
+		return !found
+	})
+	return found
 }

@@ -19,6 +19,7 @@ type driver struct {
 	asked   map[string]bool // types that the function itself asks an interface for
 	both    map[string][]string // for each interface, types that also have the methods of another that it is asked for
 	errors  []string // types of errors that the slice asks an error for
+	variable map[string]bool // which variables of the package may vary
 	hidden  int
 	extra   strings.Builder
 }
@@ -56,7 +57,7 @@ func (s *solver) driver() (string, string, error) {
 				d.reach(object.Type())
 			}
 		case *types.Var:
-			if s.values[name] != nil {
+			if s.values[name] != nil || d.varies(name) {
 				d.reach(object.Type())
 			}
 		}
@@ -73,6 +74,7 @@ func (s *solver) driver() (string, string, error) {
 	line("\tfuncmem__rt.Main(funcmem__rt.Target{")
 	line("\t\tFunction: %s,", expression)
 	line("\t\tReceiver: %t,", signature.Recv() != nil)
+	line("\t\tNilable: []bool{%s},", joined(d.nilable(signature), strconv.FormatBool))
 	line("\t\tMentioned: []string{%s},", quotedWords(sortedKeys(s.mentioned())))
 	line("\t\tInts: []int64{%s},", joined(p.ints, func(n int64) string { return strconv.FormatInt(n, 10) }))
 	line("\t\tFloats: []float64{%s},", joined(p.floats, func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }))
@@ -359,12 +361,12 @@ func (d *driver) writePools(line func(string, ...any)) {
 func (d *driver) writeGlobals(line func(string, ...any)) {
 	line("\t\tGlobals: []funcmem__rt.Global{")
 	for _, name := range d.pkg.Scope().Names() {
-		object, ok := d.pkg.Scope().Lookup(name).(*types.Var)
+		_, ok := d.pkg.Scope().Lookup(name).(*types.Var)
 		if !ok || name == "_" || strings.HasPrefix(name, "funcmem__") {
 			continue
 		}
-		line("\t\t\t{Name: %s, Pointer: &%s, Fill: %t},", quoteGo(shownName(name)), name, d.values[name] != nil || d.isBare(name))
-		_ = object
+		fill := d.values[name] != nil || d.isBare(name)
+		line("\t\t\t{Name: %s, Pointer: &%s, Fill: %t, Vary: %t},", quoteGo(shownName(name)), name, fill, !fill && d.varies(name))
 	}
 	line("\t\t},")
 }

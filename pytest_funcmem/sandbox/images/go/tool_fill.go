@@ -90,10 +90,10 @@ func fillOne(o outline, code, suffix string, coverage bool) filled {
 		}
 		if selector, ok := node.(*ast.SelectorExpr); ok {
 			if base, ok := selector.X.(*ast.Ident); ok && !locals[base] {
-				if path, standard := o.Standard[base.Name]; standard {
+				name, renamed := o.Renamed[base.Name+"."+selector.Sel.Name]
+				if path, standard := o.Standard[base.Name]; standard && !renamed {
 					imports[base.Name] = path
-				} else if missing[base.Name] {
-					name, renamed := o.Renamed[base.Name+"."+selector.Sel.Name]
+				} else if renamed || missing[base.Name] {
 					if !renamed {
 						name = base.Name + "__" + selector.Sel.Name
 					}

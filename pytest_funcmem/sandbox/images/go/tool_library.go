@@ -49,6 +49,15 @@ func (l *library) has(path string) bool {
 	return ok && path != "funcmem/rt" && !strings.Contains("/"+path+"/", "/internal/") && !strings.HasPrefix(path, "vendor/")
 }
 
+// declares tells whether a package has a name; true where that cannot be told.
+func (l *library) declares(path, name string) bool {
+	if path == "unsafe" {
+		return true
+	}
+	pkg, err := l.importer.Import(path)
+	return err != nil || pkg.Scope().Lookup(name) != nil
+}
+
 // packageName is the name by which code knows a package of the standard library.
 func packageName(path string) string {
 	parts := strings.Split(path, "/")

@@ -213,7 +213,7 @@ func (s *solver) hints(p *pools, call *ast.CallExpr) {
 			p.names = append(p.names, argument)
 		}
 	case pkg == "os" || pkg == "io/ioutil":
-		add("input.txt", "folder", "data.json", "absent/new.txt")
+		add("input.txt", "folder", "data.json", "absent/new.txt", "/etc", "/etc/passwd", "passwd")
 	case pkg == "unicode" || pkg == "unicode/utf8":
 		for _, r := range "aZ9 _\t\n.é世" {
 			p.rune(r)

@@ -60,7 +60,7 @@ func prepare(request prepareRequest, l *library) (reply prepareReply) {
 	_, rest := s.assemble()
 	o := outline{Name: src.target.names[0], Renamed: map[string]string{}, Missing: sortedKeys(src.missing), Standard: src.standard}
 	for selector, pkg := range src.packages {
-		if name := src.newName(pkg, selector.Sel.Name); name != pkg+"__"+selector.Sel.Name {
+		if name := src.newName(pkg, selector.Sel.Name); name != pkg+"__"+selector.Sel.Name || src.standard[pkg] != "" {
 			o.Renamed[pkg+"."+selector.Sel.Name] = name
 		}
 	}

@@ -76,7 +76,7 @@ func readSource(text string, start, end int, l *library) *source {
 		}
 	}
 	for _, p := range s.pieces {
-		s.findPackages(p)
+		s.findPackages(p, l)
 	}
 	return s
 }
@@ -215,14 +215,16 @@ func (s *source) takeImport(spec *ast.ImportSpec, l *library) {
 }
 
 // findPackages notes which selectors of a piece select from a missing package.
-func (s *source) findPackages(p *piece) {
+func (s *source) findPackages(p *piece, l *library) {
 	locals := localNames(p.node)
 	s.findInstances(p, locals)
 	ast.Inspect(p.node, func(node ast.Node) bool {
 		switch node := node.(type) {
 		case *ast.SelectorExpr:
-			if base, ok := node.X.(*ast.Ident); ok && !locals[base] && s.isMissing(base.Name) {
-				s.packages[node] = base.Name
+			if base, ok := node.X.(*ast.Ident); ok && !locals[base] {
+				if s.isMissing(base.Name) || s.isElsewhere(base.Name, node.Sel.Name, l) {
+					s.packages[node] = base.Name
+				}
 			}
 		case *ast.Field:
 			if len(node.Names) == 0 {
@@ -239,6 +241,12 @@ func (s *source) findPackages(p *piece) {
 		}
 		return true
 	})
+}
+
+// isElsewhere tells whether a package of the standard library has a name on other systems only.
+func (s *source) isElsewhere(pkg, name string, l *library) bool {
+	path, standard := s.standard[pkg]
+	return standard && s.byName[pkg] == nil && token.IsExported(name) && !l.declares(path, name)
 }
 
 func (s *source) isMissing(name string) bool {
