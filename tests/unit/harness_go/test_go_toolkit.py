@@ -145,7 +145,7 @@ func Try(kind int) int {
 	case 5:
 		return values[kind]
 	case 10:
-		channel := make(chan int)
+		var channel chan int
 		return <-channel
 	}
 	return kind * 2

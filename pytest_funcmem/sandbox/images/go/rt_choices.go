@@ -199,8 +199,14 @@ func (m *Maker) text(choice uint32) string {
 		default:
 			return text + text
 		}
-	case kind == 13 && len(m.texts) > 0:
-		return m.texts[rest%len(m.texts)]
+	case kind == 13 && len(m.texts) > 0 && (rest%2 == 0 || len(target.Sizes) == 0):
+		return m.texts[rest/2%len(m.texts)]
+	case (kind == 13 || kind == 15) && len(target.Sizes) > 0:
+		if kind == 13 {
+			rest /= 2
+		}
+		text := pick()
+		return sized(rest, text)
 	case kind == 14:
 		return m.long(rest)
 	default:
@@ -234,6 +240,16 @@ func (m *Maker) spelled(rest int) string {
 		text += last
 	}
 	return text
+}
+
+// sized makes a text as long as one that the function asks for.
+func sized(rest int, text string) string {
+	size := target.Sizes[rest%len(target.Sizes)]
+	filler := "a0\x00\x01z"[rest/len(target.Sizes)%5:][:1]
+	for len(text) < size {
+		text += filler
+	}
+	return text[:size]
 }
 
 // long makes a longer text of literals and joints, whose parts a hash of the choice decides.

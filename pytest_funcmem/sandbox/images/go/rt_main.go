@@ -16,7 +16,7 @@ import (
 
 // Target is the function to run, and what is worth trying on it.
 type Target struct {
-	Function        any  // with the receiver, where there is one, as its first parameter
+	Function        any    // with the receiver, where there is one, as its first parameter
 	Receiver        bool   // whether there is one
 	Nilable         []bool // which parameters, the receiver among them, the function compares with nil
 	Mentioned       []string
@@ -25,6 +25,7 @@ type Target struct {
 	Texts           []string
 	Joints          []string // what texts are joined with
 	Runes           []rune
+	Sizes           []int // how long texts and lists are worth being
 	Pools           map[reflect.Type][]any
 	Factories       map[reflect.Type]func(*Maker) any
 	Implementations map[reflect.Type][]func(*Maker) any

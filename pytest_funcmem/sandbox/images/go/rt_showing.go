@@ -155,6 +155,10 @@ func showInto(out *strings.Builder, v reflect.Value, depth int) {
 			showOpaque(out, v, depth)
 			return
 		}
+		if within, ok := v.Interface().(Within); ok {
+			out.WriteString("context.Context(" + fmt.Sprint(within.Err()) + ")")
+			return
+		}
 		out.WriteString(typeName(kind) + "{")
 		first := true
 		for i := 0; i < v.NumField(); i++ {

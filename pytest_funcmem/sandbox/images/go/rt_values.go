@@ -201,6 +201,9 @@ func (m *Maker) slice(v reflect.Value) {
 		return // nil
 	}
 	n := lengths[choice%len(lengths)]
+	if sizes := target.Sizes; len(sizes) > 0 && choice%4 == 2 && choice >= 2*len(lengths) {
+		n = min(sizes[choice/4%len(sizes)], 70)
+	}
 	if m.depth > deepest {
 		n = min(n, 1)
 	} else if m.depth > 2 {

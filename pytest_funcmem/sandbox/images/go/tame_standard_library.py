@@ -1,7 +1,8 @@
 """Changes the standard library of the image, so that a program that asks for it runs the same every time.
 
-Clock, sleep, random numbers, exits, and what asks other machines and programs, ask ``internal/funcmem`` first,
-which does nothing until a program sets its hooks. The order of maps and of ready ``select`` cases, and the seeds of hashes, are always fixed.
+Clock, sleep, random numbers, exits, and what asks other machines and programs, ask ``internal/funcmem``
+first, which does nothing until a program sets its hooks. Channels ask it where all goroutines wait. The order
+of maps and of ready ``select`` cases, and the seeds of hashes, are always fixed.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ CHANGES = (
     (
         "runtime/chan.go",
         "\tchansend(c, elem, true, sys.GetCallerPC())\n",
-        "\tpc := sys.GetCallerPC()\n\tif madeUpSend(c, elem, pc) {\n\t\treturn\n\t}\n\tchansend(c, elem, true, pc)\n",
+        "\tpc := sys.GetCallerPC()\n\tif madeUpSend(c, elem, pc) {\n\t\treturn\n\t}\n"
+        "\tchansend(c, elem, true, pc)\n",
     ),
     (
         "runtime/chan.go",

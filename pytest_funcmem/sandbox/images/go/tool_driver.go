@@ -12,16 +12,16 @@ import (
 // driver writes the program's main function: what is run, and what it can be run on.
 type driver struct {
 	*solver
-	out     strings.Builder
-	queue   []types.Type
-	seen    map[string]bool
-	reached []types.Type
-	asked   map[string]bool // types that the function itself asks an interface for
-	both    map[string][]string // for each interface, types that also have the methods of another that it is asked for
-	errors  []string // types of errors that the slice asks an error for
-	variable map[string]bool // which variables of the package may vary
-	hidden  int
-	extra   strings.Builder
+	out      strings.Builder
+	queue    []types.Type
+	seen     map[string]bool
+	reached  []types.Type
+	asked    map[string]bool     // types that the function itself asks an interface for
+	both     map[string][]string // for each interface, types that also have the methods of another that it is asked for
+	errors   []string            // types of errors that the slice asks an error for
+	variable map[string]bool     // which variables of the package may vary
+	hidden   int
+	extra    strings.Builder
 }
 
 var needsFiles = wordSet("os io/ioutil path/filepath io/fs")
@@ -81,6 +81,7 @@ func (s *solver) driver() (string, string, error) {
 	line("\t\tTexts: []string{%s},", quotedWords(p.texts))
 	line("\t\tJoints: []string{%s},", quotedWords(p.joints))
 	line("\t\tRunes: []rune{%s},", joined(p.runes, func(r rune) string { return strconv.Itoa(int(r)) }))
+	line("\t\tSizes: []int{%s},", joined(p.sizes, itoa))
 	line("\t\tEnvironment: []string{%s},", quotedWords(p.names))
 	d.writeSurroundings(line)
 	d.writePools(line)

@@ -20,7 +20,10 @@ type pools struct {
 	joints []string
 	runes  []rune
 	names  []string // of environment variables
-	seen   map[string]bool
+	sizes  []int    // how long texts and lists should be
+
+	prefixes []int // places among the texts of those that have to stand at a beginning
+	seen     map[string]bool
 }
 
 const mostPooled = 90
@@ -78,7 +81,19 @@ func (s *solver) pools() *pools {
 				return false
 			case *ast.CallExpr:
 				s.hints(p, node)
-			case ast.Expr:
+			case *ast.SwitchStmt:
+				s.switchedBytes(p, node)
+			case *ast.SliceExpr:
+				for _, bound := range []ast.Expr{node.Low, node.High} {
+					s.size(p, bound)
+				}
+			case *ast.ArrayType:
+				s.size(p, node.Len)
+			}
+			if node, ok := node.(*ast.BinaryExpr); ok {
+				s.compared(p, node)
+			}
+			if node, ok := node.(ast.Expr); ok {
 				tv := s.info.Types[node]
 				if tv.Value == nil {
 					return true
@@ -122,6 +137,15 @@ func (s *solver) pool(p *pools, node ast.Expr, tv types.TypeAndValue, isIdent bo
 		p.text(text)
 		if strings.Contains(text, "%") || len(text) > 40 {
 			return
+		}
+	case basic.Kind() == types.Uint8:
+		if n, exact := constant.Int64Val(constant.ToInt(tv.Value)); exact {
+			p.byte(byte(n))
+			if !isRuneLiteral(node) {
+				p.int(n)
+				p.int(n + 1)
+				p.int(n - 1)
+			}
 		}
 	case basic.Kind() == types.UntypedRune || basic.Kind() == types.Int32 && isRuneLiteral(node):
 		if n, exact := constant.Int64Val(constant.ToInt(tv.Value)); exact {

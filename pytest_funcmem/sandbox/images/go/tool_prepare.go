@@ -25,11 +25,11 @@ type prepareReply struct {
 
 // outline is what has to be known of a scaffold to put code into it.
 type outline struct {
-	Name     string            `json:"name"`
-	Renamed  map[string]string `json:"renamed"`  // "package.Name" -> name, where it is not package__Name
-	Missing  []string          `json:"missing"`  // names of missing packages
-	Standard map[string]string `json:"standard"` // local name -> import path
-	Instances []string `json:"instances"` // plain names of instances of what is missing and generic
+	Name      string            `json:"name"`
+	Renamed   map[string]string `json:"renamed"`   // "package.Name" -> name, where it is not package__Name
+	Missing   []string          `json:"missing"`   // names of missing packages
+	Standard  map[string]string `json:"standard"`  // local name -> import path
+	Instances []string          `json:"instances"` // plain names of instances of what is missing and generic
 }
 
 func prepare(request prepareRequest, l *library) (reply prepareReply) {
@@ -175,6 +175,11 @@ func (s *solver) special() []int {
 	}
 	for i := range min(len(p.ints), 16) {
 		found = append(found, i*8)
+	}
+	for i := range min(len(p.sizes), 4) {
+		for _, at := range p.prefixes {
+			found = append(found, (i*len(p.texts)+at)*16+15)
+		}
 	}
 	for i := range min(len(p.texts), 24) {
 		found = append(found, i*16)
