@@ -6,8 +6,10 @@ import re
 
 from pytest_funcmem.harness.compiled.rust.messages import Message, Work, bare
 from pytest_funcmem.harness.compiled.rust.plan import Plan
+from pytest_funcmem.harness.compiled.rust.signature import split_types
+from pytest_funcmem.harness.compiled.rust.values import opaque_type
 
-__all__ = ["asked_of_parameter", "bounded"]
+__all__ = ["asked_of_parameter", "bounded", "made_to_have"]
 
 _ADVICE = re.compile(r"restricting (?:the )?type parameter `(\w+)`")
 _MOVED = re.compile(r"has type `([^`]+)`, which does not implement the `Copy` trait")
@@ -49,6 +51,54 @@ def asked_of_parameter(work: Work, method: str, receiver: str) -> bool:
     return (
         method in _METHODS and name in work.plan.file.parameters and _ask(work.plan, name, _METHODS[method])
     )
+
+
+def made_to_have(plan: Plan, trait: str, argument: str) -> bool:
+    """Where a trait that stands in asks for something, a type that has it stands for the parameter.
+
+    Args:
+        plan: Changed.
+        trait: Its name.
+        argument: What it is given, as source; "" for nothing.
+    """
+    parts = plan.traits.get(trait, {})
+    head, brace, body = parts.get("head", "").partition(" {")
+    name = f"Made_impl_{trait}"
+    if not brace or "blanket" in parts or "made" in parts:
+        return False
+    given = dict(zip(re.findall(r"\bT\d", head.partition(":")[0]), split_types(argument), strict=False))
+    lifetimes = re.findall(r"'l\d", head.partition(":")[0])
+    members = []
+    for member in _members(body.rpartition("}")[0]):
+        for parameter, kind in given.items():
+            member = re.sub(rf"\b{parameter}\b", kind, member)
+        member = re.sub(r"'l\d\b", "'static", member)
+        word = member.split(None, 1)[0]
+        if word == "type":
+            members.append(f"{member.partition(':')[0]} = {plan.fresh(trait)};")
+        elif word == "const":
+            members.append(f"{member} = unsafe {{ std::mem::zeroed() }};")
+        else:
+            called = re.search(r"\bfn\s+(\w+)", member)
+            members.append(f'{member} {{ funcmem::answer("{trait}.{called[1] if called else ""}", vec![]) }}')
+    listed = ", ".join([*("'static" for _ in lifetimes), *given.values()])
+    unsafe = "unsafe " if "unsafe trait" in head else ""
+    parts["made"] = (
+        f"{opaque_type(name, trait)}\n{unsafe}impl {trait}{f'<{listed}>' if listed else ''} for {name} {{ "
+    )
+    parts["made"] += " ".join(members) + " }"
+    return True
+
+
+def _members(body: str) -> list[str]:
+    """What a trait asks for, without the semicolons."""
+    found, depth, start = [], 0, 0
+    for place, character in enumerate(body):
+        depth += (character in "([{") - (character in ")]}")
+        if character == ";" and depth == 0:
+            found.append(re.sub(r",\s*\Z", "", body[start:place].strip()))
+            start = place + 1
+    return [text for text in found if text]
 
 
 def _copied(plan: Plan, text: str) -> bool:

@@ -9,7 +9,14 @@ from types import MappingProxyType
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.signature import Generic, generics_of, substituted
 
-__all__ = ["choose_concrete", "concrete_types", "function_bound", "supertraits", "type_for_bounds"]
+__all__ = [
+    "choose_concrete",
+    "choose_made",
+    "concrete_types",
+    "function_bound",
+    "supertraits",
+    "type_for_bounds",
+]
 
 _BY_TRAIT: Mapping[str, str] = MappingProxyType(
     {
@@ -74,6 +81,18 @@ def choose_concrete(plan: Plan, trait: str, said: str) -> bool:
             names = {re.split(r"[<(]", bound)[0].strip("? ").rpartition("::")[2] for bound in generic.bounds}
             if short in names and generic.name not in plan.concrete and found:
                 plan.concrete[generic.name] = found[0]
+                changed = True
+    return changed
+
+
+def choose_made(plan: Plan, trait: str) -> bool:
+    """Let the type that was made to have a trait which stands in stand for parameters that must have it."""
+    changed = False
+    for node in [part.node for part in (plan.file.target, plan.file.member) if part is not None]:
+        for generic in generics_of(plan, node):
+            names = {re.split(r"[<(]", bound)[0].strip("? ").rpartition("::")[2] for bound in generic.bounds}
+            if trait in names and plan.concrete.get(generic.name) != f"Made_impl_{trait}":
+                plan.concrete[generic.name] = f"Made_impl_{trait}"
                 changed = True
     return changed
 

@@ -25,7 +25,7 @@ from pytest_funcmem.harness.compiled.rust.signature import (
     split_types,
     substituted,
 )
-from pytest_funcmem.harness.compiled.rust.values import dump_impl, make_impl
+from pytest_funcmem.harness.compiled.rust.values import make_impl, opaque_type
 
 __all__ = ["answering", "driver_text", "made_object", "made_trait"]
 
@@ -35,7 +35,7 @@ _ITERATOR = re.compile(r"\b(?:impl|dyn)\s+(?:\w+::)*(?:Iterator|DoubleEndedItera
 def made_trait(plan: Plan, trait: Item, argument: str) -> str:
     """A type that has a trait of the file, and those that it asks for: what it must do is made up."""
     name = f"Made_impl_{trait.name}"
-    lines = [_opaque(name, trait.name)]
+    lines = [opaque_type(name, trait.name)]
     by_name = {item.name: item for item, _ in plan.taken_items() if item.kind == "trait"}
     pending, done = [(trait, argument)], {trait.name}
     while pending:
@@ -55,21 +55,7 @@ def made_trait(plan: Plan, trait: Item, argument: str) -> str:
 def made_object(trait: str) -> str:
     """A type for values of which only a trait is known that stands in, and that every type has."""
     name = f"Made_impl_{trait}"
-    return f"{_opaque(name, trait)}\n{_behind(name, trait)}"
-
-
-def _opaque(name: str, shown: str) -> str:
-    """A type whose values differ by a number."""
-    display = f"impl std::fmt::Display for {name} {{ fn fmt(&self, out: &mut std::fmt::Formatter)"
-    return "\n".join(
-        [
-            "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)] "
-            f"pub struct {name} {{ id: u64 }}",
-            display + ' -> std::fmt::Result { write!(out, "{}", self.id) } }',
-            make_impl(name, f"{name} {{ id: funcmem::opaque_id(source) }}"),
-            dump_impl(name, f'funcmem::Encoding::Value("{shown}".into(), self.id.to_string())'),
-        ]
-    )
+    return f"{opaque_type(name, trait)}\n{_behind(name, trait)}"
 
 
 def _behind(name: str, trait: str) -> str:
@@ -158,7 +144,7 @@ def driver_text(plan: Plan) -> str | None:
         return None
     node = file.member.node if file.member is not None else file.target.node
     outer = file.target.node if file.member is not None else None
-    signature = projected(plan, read_signature(plan, node, outer))
+    signature = projected(plan, read_signature(plan, node, outer), _types_of_owner(plan))
     concrete = concrete_types(plan, signature.generics)
     own, path = _owner(plan, concrete)
     if own:
@@ -198,6 +184,17 @@ def driver_text(plan: Plan) -> str | None:
     lines.append("run.returned(encoding);")
     body = "\n    ".join([*helpers, *lines])
     return f"pub fn __funcmem_drive(run: &mut funcmem::Run) {{\n    {body}\n}}"
+
+
+def _types_of_owner(plan: Plan) -> dict[str, str]:
+    """What the implementation that the original stands in says that its types are."""
+    item = plan.file.target
+    found = {}
+    for member in item.members if item is not None and item.kind == "impl" else ():
+        kind = member.node.child_by_field_name("type")
+        if member.kind == "type" and kind is not None:
+            found[member.name] = flattened(plan.file.tree.source(kind), plan.names)
+    return found
 
 
 def _given_types(plan: Plan, node: Node, concrete: dict[str, str]) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from pytest_funcmem.harness.compiled.rust.concrete import choose_concrete
+from pytest_funcmem.harness.compiled.rust.bounds import made_to_have
+from pytest_funcmem.harness.compiled.rust.concrete import choose_concrete, choose_made
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.implementations import (
     implement_deref,
@@ -19,7 +20,7 @@ from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, 
 from pytest_funcmem.harness.compiled.rust.results import answered, loosened, tried
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, normal, settle, unify
 
-__all__ = ["in_pattern", "mismatch", "operands", "unfulfilled", "used_as"]
+__all__ = ["in_pattern", "mismatch", "operands", "resigned", "unfulfilled", "used_as"]
 
 _PAIR = re.compile(r"expected (?:[a-z ]+ )?`([^`]+)`,? found (?:[a-z ]+ )?`([^`]+)`")
 _PAIR_BARE = re.compile(r"expected `([^`]+)`,? found (integer|floating-point number)")
@@ -51,16 +52,18 @@ def mismatch(work: Work, message: Message) -> bool:
             for left, right in pattern.findall(text):
                 changed = unify(work.plan, left, right) or changed
                 changed = changed or renumbered(work, message, left, right)
-    changed = changed or any(
-        seen_as(work, left, right)
-        for text in texts
-        for pattern in (_PAIR_NOTE, _PAIR)
-        for left, right in pattern.findall(text)
-    )
-    if not changed:
-        words = {word for text in [message["message"], *texts] for word in re.findall(r"\bMade_\w+", text)}
-        changed = any(loosened(work, word) for word in sorted(words))
     return changed
+
+
+def resigned(work: Work, message: Message) -> bool:
+    """Types that do not become one: one leads to the other, or each call decides for itself."""
+    texts = [message["message"], *(str(span["label"]) for span in message["spans"])]
+    texts += [child["message"] for child in message["children"]]
+    pairs = [pair for text in texts for pattern in (_PAIR_NOTE, _PAIR) for pair in pattern.findall(text)]
+    if any(seen_as(work, left, right) for left, right in pairs):
+        return True
+    words = {word for text in texts for word in re.findall(r"\bMade_\w+", text)}
+    return any(loosened(work, word) for word in sorted(words))
 
 
 def seen_as(work: Work, expected: str, found: str) -> bool:
@@ -340,6 +343,8 @@ def bound(work: Work, name: str, trait: str, whole: str) -> bool:
             if key not in plan.traits[short]:
                 plan.traits[short][key] = f"impl {trait} for {text} {{}}"
                 return True
+    if short in plan.traits and name not in plan.types and made_to_have(plan, short, inner or ""):
+        return choose_made(plan, short)
     return implement_trait(plan, name, trait)
 
 

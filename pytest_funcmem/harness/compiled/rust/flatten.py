@@ -99,6 +99,12 @@ def flattened(text: str, names: Names) -> str:
         if token.text in _NO_PATHS:
             place += 1
             continue
+        if token.text == "try" and place + 1 < count and tokens[place + 1].text == "!":
+            # A macro of old, whose name is a word of the language by now.
+            pieces.append(text[done : token.start] + "r#try")
+            done = token.end
+            place += 1
+            continue
         end = _lost_import(tokens, place, names)
         if end:
             pieces.append(text[done : token.start] + "\n" * text[token.start : tokens[end].end].count("\n"))

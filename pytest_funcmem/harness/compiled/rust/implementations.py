@@ -165,7 +165,8 @@ def implement_deref(plan: Plan, name: str, target: str) -> bool:
     whole = target if held else text
     if text is None or whole is None or re.search(rf"\b{name}\b", text) or text in plan.types:
         return False
-    made = _KEPT.format(made=_answer(f"{name}.deref", _ME, kind=text))
+    leaked = _KEPT.format(made=_answer(f"{name}.deref", _ME, kind=text))
+    made = f"let made = {leaked}; made"
     _keep(
         plan,
         name,

@@ -39,6 +39,12 @@ _MODULES = {
     "std::ffi": "OsStr OsString CStr CString",
     "std::rc": "Rc",
     "std::sync": "Arc Mutex RwLock",
+    "std::sync::atomic": "AtomicBool AtomicPtr AtomicUsize AtomicIsize AtomicU8 AtomicU16 AtomicU32 "
+    "AtomicU64 AtomicI8 AtomicI16 AtomicI32 AtomicI64",
+    "std::pin": "Pin",
+    "std::task": "Poll Waker",
+    "std::mem": "ManuallyDrop MaybeUninit",
+    "std::os::raw": "c_char c_double c_float c_int c_long c_short c_uchar c_uint c_ulong c_ushort",
     "std::time": "Duration Instant SystemTime",
     "std::cell": "Cell RefCell",
     "std::borrow": "Cow",
@@ -50,7 +56,7 @@ _MODULES = {
     "std::iter": "Peekable",
     "std::vec": "IntoIter",
     "std::slice": "Iter",
-    "std::num": "ParseIntError ParseFloatError NonZeroUsize NonZeroU32",
+    "std::num": "ParseIntError ParseFloatError NonZeroUsize NonZeroU8 NonZeroU16 NonZeroU32 NonZeroU64",
     "std::string": "FromUtf8Error",
     "std::net": "IpAddr Ipv4Addr Ipv6Addr SocketAddr",
 }

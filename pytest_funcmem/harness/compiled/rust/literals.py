@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.languages.trees import SyntaxTree, inner_nodes
@@ -10,16 +12,49 @@ from pytest_funcmem.languages.trees import SyntaxTree, inner_nodes
 __all__ = ["pools_text"]
 
 _MOST = 48
+_MOST_OTHERS = 16
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", "'": "'", '"': '"'}
 
 
-def pools_text(function: SourceFunction) -> str:
-    """The pools as a static of a program."""
-    ints: dict[int, None] = {}
-    floats: dict[str, None] = {}
-    texts: dict[str, None] = {}
-    chars: dict[str, None] = {}
-    tree = SyntaxTree("rust", function.code)
+@dataclass
+class _Literals:
+    """Literals of a text, each once, in order."""
+
+    ints: dict[int, None] = field(default_factory=dict)
+    floats: dict[str, None] = field(default_factory=dict)
+    texts: dict[str, None] = field(default_factory=dict)
+    chars: dict[str, None] = field(default_factory=dict)
+
+
+def pools_text(function: SourceFunction, helpers: Sequence[str] = ()) -> str:
+    """The pools as a static of a program.
+
+    Args:
+        function: The original, whose literals come first, with neighbours.
+        helpers: Texts of what it reaches: some of their literals follow.
+    """
+    own, others = _literals(function.code), _Literals()
+    for helper in helpers:
+        found = _literals(helper)
+        others.ints.update(found.ints)
+        others.texts.update(found.texts)
+        others.chars.update(found.chars)
+    ints = list(dict.fromkeys([*list(own.ints)[:_MOST], *list(others.ints)[:_MOST_OTHERS]]))
+    texts = list(dict.fromkeys([*list(own.texts)[:_MOST], *list(others.texts)[:_MOST_OTHERS]]))
+    chars = list(dict.fromkeys([*list(own.chars)[:_MOST], *list(others.chars)[:_MOST_OTHERS]]))
+    ints_text = ", ".join(str(number) for number in ints if -(2**127) <= number < 2**127)
+    return (
+        "pub static __FUNCMEM_POOLS: funcmem::Pools = funcmem::Pools { "
+        f"ints: &[{ints_text}], floats: &[{', '.join(list(own.floats)[:_MOST])}], "
+        f"texts: &[{', '.join(map(quoted, texts))}], "
+        f"chars: &[{', '.join(map(_character, chars))}] }};"
+    )
+
+
+def _literals(code: str) -> _Literals:
+    made = _Literals()
+    ints, floats, texts, chars = made.ints, made.floats, made.texts, made.chars
+    tree = SyntaxTree("rust", code)
     for node in inner_nodes(tree.root):
         text = tree.source(node)
         match node.type:
@@ -50,13 +85,7 @@ def pools_text(function: SourceFunction) -> str:
                 for piece in [content, *re.split(r"\{[^{}]*\}", content)] if "{" in content else [content]:
                     if 0 < len(piece) <= 200:
                         texts.setdefault(piece)
-    ints_text = ", ".join(str(number) for number in list(ints)[:_MOST] if -(2**127) <= number < 2**127)
-    return (
-        "pub static __FUNCMEM_POOLS: funcmem::Pools = funcmem::Pools { "
-        f"ints: &[{ints_text}], floats: &[{', '.join(list(floats)[:_MOST])}], "
-        f"texts: &[{', '.join(map(quoted, list(texts)[:_MOST]))}], "
-        f"chars: &[{', '.join(_character(c) for c in list(chars)[:_MOST])}] }};"
-    )
+    return made
 
 
 def _integer(text: str) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pytest_funcmem.harness.compiled.rust.plan import Plan
@@ -28,11 +28,19 @@ _PATHS = {
 }
 
 
-def projected(plan: Plan, signature: Signature) -> Signature:
-    """A signature in which ``T::Name`` says of which trait the name is."""
+def projected(plan: Plan, signature: Signature, own: Mapping[str, str]) -> Signature:
+    """A signature in which ``T::Name`` says of which trait the name is.
+
+    Args:
+        plan: What traits there are.
+        signature: Of the original.
+        own: What ``Self::Name`` is, by name.
+    """
     bounds = {generic.name: generic.bounds for generic in signature.generics if generic.kind == "type"}
 
     def whole(text: str) -> str:
+        for name, kind in own.items():
+            text = re.sub(rf"\bSelf::{name}\b", kind, text)
         for name, listed in bounds.items():
             for inner in set(re.findall(rf"(?<![\w:]){name}::([A-Z]\w*)", text)):
                 text = re.sub(rf"(?<![\w:]){name}::{inner}\b", _named(plan, name, listed, inner), text)

@@ -114,11 +114,28 @@ def render(plan: Plan) -> Rendered | None:
         if item.kind in ("struct", "enum", "union"):
             for owner, text in value_impls(plan, item):
                 out.write(owner, text)
-    out.write("driver", pools_text(plan.function))
+    out.write("driver", pools_text(plan.function, _helpers(plan)))
     out.write("driver", driver)
     text = "\n".join(out.lines) + "\n"
     hole = next(place for place, line in enumerate(out.lines, 1) if HOLE in line)
     return Rendered(text=text, owners=tuple(out.owners), hole=hole, driver=driver_line)
+
+
+def _helpers(plan: Plan) -> list[str]:
+    """Bodies of what the function calls in its file, as far as they are written."""
+    found = []
+    for item, members in plan.taken_items():
+        parts = [
+            (place, member.node, member.kind) for place, member in members if member is not plan.file.member
+        ]
+        if item.kind == "fn" and item is not plan.file.target:
+            parts.append((-1, item.node, "fn"))
+        found += [
+            plan.file.tree.source(node)
+            for place, node, kind in parts
+            if kind == "fn" and (item.index, place) not in plan.replaced
+        ]
+    return found
 
 
 def _write_item(
@@ -131,6 +148,8 @@ def _write_item(
         return
     owner = f"item {item.index}"
     attributes = _attributes(plan, item.attributes, derives)
+    if f"derive {item.index}" in plan.left_out:
+        attributes = re.sub(r"#\[derive\([^)]*\)\]", "", attributes).strip()
     if attributes and item.kind != "macro":
         out.write(owner, attributes)
     if item.kind not in ("impl", "trait"):

@@ -65,14 +65,16 @@ def loosened(work: Work, name: str) -> bool:
     if kind is None or (kind.alias is None and not is_open(plan, name)) or ("free", name) in plan.history:
         return False
     for table in work.tables():
-        for function in table.values():
+        for called, function in table.items():
             if function.result is None or function.turbofish or function.is_const:
+                continue
+            if ("freed", called) in plan.history and not function.free:
                 continue
             text = function.result
             for _ in range(_DEEPEST_RESULT):
                 words = re.findall(r"[A-Za-z_]\w*", text)
                 if name in words:
-                    plan.history.add(("free", name))
+                    plan.history |= {("free", name), ("freed", called)}
                     free = f"F{len(function.free)}"
                     function.result = re.sub(rf"\b{name}\b", free, text)
                     function.free.append(free)

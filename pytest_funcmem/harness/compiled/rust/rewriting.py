@@ -33,6 +33,7 @@ def renamed_code(function: SourceFunction) -> str | None:
     bound: dict[str, None] = {}
     barred = {"self", "_"}
     places: list[tuple[int, int, str]] = []
+    own_macros = _KNOWN_MACROS | set(re.findall(r"macro_rules!\s*(\w+)", function.text))
     for node in inner_nodes(tree.root):
         text = tree.source(node)
         if node.type in ("shorthand_field_initializer", "shorthand_field_identifier"):
@@ -49,6 +50,9 @@ def renamed_code(function: SourceFunction) -> str | None:
                 before, after = node.prev_sibling, node.next_sibling
                 marks = (tree.source(before) if before else "", tree.source(after) if after else "")
                 if marks[0] in (".", "::") or marks[1] in (":", "::", "!", "("):
+                    barred.add(text)
+                if not own_macros & _macros_around(tree, node):
+                    # A macro that is not there can do nothing but look at the words that it is given.
                     barred.add(text)
             elif (
                 parent.type
@@ -78,6 +82,27 @@ def renamed_code(function: SourceFunction) -> str | None:
         if text in new:
             code = code[:start] + new[text] + code[end:]
     return code
+
+
+def _macros_around(tree: SyntaxTree, node: Node) -> set[str]:
+    """The innermost macro call around a word."""
+    parent = node.parent
+    while parent is not None and parent.type != "macro_invocation":
+        parent = parent.parent
+    name = parent.child_by_field_name("macro") if parent is not None else None
+    return {tree.source(name).rpartition("::")[2]} if name is not None else set()
+
+
+_KNOWN_MACROS = frozenset(
+    word
+    for line in (
+        "assert assert_eq assert_ne debug_assert debug_assert_eq debug_assert_ne eprint eprintln format",
+        "matches panic print println todo unimplemented unreachable vec write writeln try concat",
+        "format_args dbg trace debug info warn error log bail ensure anyhow json smallvec",
+    )
+    for word in line.split()
+)
+"""Macros of the standard library and of crates, which are there."""
 
 
 def _is_binding(node: Node, parent: Node) -> bool:

@@ -15,6 +15,11 @@ __all__ = ["add_function", "add_macro", "add_method", "add_trait", "add_type", "
 _MAKERS = re.compile(r"(?:new|default|from|with|open|create|build|empty|init|parse)(?:_|\Z)")
 _LOGS = frozenset({"trace", "debug", "info", "warn", "error", "log", "event", "span"})
 _BOOLEAN = re.compile(r"(?:is|has|contains|starts|ends|can|should|eq|ne|lt|gt|le|ge|any|all)(?:_|\Z)")
+_OF_MEMORY = frozenset({"Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"})
+_SHIMS = frozenset(
+    {"lib", "std", "core", "alloc", "prelude", "private", "__private", "no_std", "crate", "super"}
+)
+"""Modules in which a crate gathers what it takes of the standard library."""
 _USUAL = {"len": "usize", "count": "usize", "as_str": "&'static str", "to_owned": "String"}
 
 
@@ -25,7 +30,10 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
     if name in plan.file.parameters:
         return False
     if name in STANDARD_PATHS and name not in plan.names.own and not _is_foreign(plan, name):
-        line = f"use {STANDARD_PATHS[name]}::{name};"
+        module = STANDARD_PATHS[name]
+        if name == "Ordering" and _OF_MEMORY & uses.paths.get(name, {}).keys():
+            module = "std::sync::atomic"
+        line = f"use {module}::{name};"
         if line in plan.extra:
             return False
         plan.extra[line] = None
@@ -80,7 +88,9 @@ def _renamed_parameters(plan: Plan, item: Item) -> dict[str, str]:
             continue
         text = plan.file.tree.source(part)
         is_type = part.type != "lifetime"
-        if text in declared and text != "'static":
+        is_whole = is_type and set(re.findall(r"'?\w+", text)) & set(declared)
+        if (text in declared and text != "'static") or is_whole:
+            text = text if text in declared else re.escape(flattened(text, plan.names))
             found.setdefault(text, f"{'T' if is_type else chr(39) + 'l'}{counts[is_type]}")
         counts[is_type] += 1
     return found
@@ -90,10 +100,19 @@ def _is_foreign(plan: Plan, name: str) -> bool:
     """Whether a file takes a name from another crate, so that it is not the standard library's."""
     roots = {"std", "core", "alloc", "crate", "super", "self", *plan.names.modules}
     before = re.findall(rf"(?<![:\w])([a-z]\w*)::{name}\b", plan.file.tree.text)
-    return any(root not in roots for root in before) or any(
-        imported.name == name and imported.path[0] not in roots and imported.path[0] not in plan.file.modules
-        for imported in plan.file.imports
-    )
+    if any(root not in roots for root in before):
+        return True
+    module = (STANDARD_PATHS.get(name) or TRAIT_PATHS.get(name) or "").rpartition("::")[2]
+    for imported in plan.file.imports:
+        path = imported.path
+        if imported.name != name:
+            continue
+        if path[0] not in roots and path[0] not in plan.file.modules:
+            return True
+        # What a crate gives under another path than the standard library is its own.
+        if path[0] in ("crate", "super", "self") and path[-2] not in (*_SHIMS, module):
+            return True
+    return False
 
 
 def add_variant(plan: Plan, name: str, uses: Uses) -> bool:
@@ -235,6 +254,13 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
         if path.partition("<")[0].strip().rpartition("::")[2] != name:
             continue
         renamed = _renamed_parameters(plan, item)
+        # What an implementation says that a type of the trait is, is that type's name in the trait.
+        for member in item.members:
+            kind = member.node.child_by_field_name("type")
+            if member.kind == "type" and kind is not None and "::" in tree.source(kind):
+                renamed.setdefault(
+                    re.escape(flattened(tree.source(kind), plan.names)), f"Self::{member.name}"
+                )
         for member in item.members:
             body = member.node.child_by_field_name("body")
             text = flattened(
@@ -242,7 +268,7 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
                 plan.names,
             )
             for own, new in renamed.items():
-                text = re.sub(rf"(?<!\w){own}\b", new, text)
+                text = re.sub(rf"(?<!\w){own}(?!\w)", new, text)
             if member.kind == "fn":
                 members.setdefault(member.name, re.sub(r"([(,]\s*)mut\s+", r"\1", text.strip()) + ";")
             elif member.kind == "type":
@@ -250,8 +276,9 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
             elif member.kind == "const":
                 members.setdefault(member.name, text.partition("=")[0].strip().rstrip(";") + ";")
     plan.types.pop(name, None)  # It was taken for a type where a path began with it.
-    plan.traits[name] = {"head": f"pub trait {name}{generic} {{ {' '.join(members.values())} }}"}
+    unsafe = "unsafe " if re.search(rf"\bunsafe\s+impl\b[^{{]*\b{name}\b[^{{]*\bfor\b", tree.text) else ""
+    plan.traits[name] = {"head": f"pub {unsafe}trait {name}{generic} {{ {' '.join(members.values())} }}"}
     if not members:
         extended = ", ".join([*parameters, "Made: ?Sized"])
-        plan.traits[name]["blanket"] = f"impl<{extended}> {name}{generic} for Made {{}}"
+        plan.traits[name]["blanket"] = f"{unsafe}impl<{extended}> {name}{generic} for Made {{}}"
     return True

@@ -197,6 +197,8 @@ def named_generic(plan: Plan, one: str, other: str) -> bool:
     if found is None:
         return False
     text = found
+    while re.search(r"\b_\b", text):
+        text = re.sub(r"\b_\b", plan.fresh(kind.name), text, count=1)
     if kind.lifetimes:
         text = text.replace("'static", "'l0")
     if re.search(rf"\b{kind.name}\b", text) or text in kind.tried:

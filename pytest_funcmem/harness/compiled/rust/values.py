@@ -12,7 +12,7 @@ from pytest_funcmem.harness.compiled.rust.items import Item, is_enabled
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.signature import generics_of
 
-__all__ = ["dump_impl", "impl_head", "make_impl", "value_impls"]
+__all__ = ["dump_impl", "impl_head", "make_impl", "opaque_type", "value_impls"]
 
 
 def value_impls(plan: Plan, item: Item) -> Iterator[tuple[str, str]]:
@@ -30,6 +30,20 @@ def make_impl(kind: str, body: str, *, opening: str = "", where: str = "") -> st
     """How values of a type are made."""
     head = f"impl{opening} funcmem::Make for {kind}{where}"
     return f"{head} {{ fn make(source: &mut funcmem::Source) -> Self {{ {body} }} }}"
+
+
+def opaque_type(name: str, shown: str) -> str:
+    """A type whose values differ by a number."""
+    display = f"impl std::fmt::Display for {name} {{ fn fmt(&self, out: &mut std::fmt::Formatter)"
+    return "\n".join(
+        [
+            "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)] "
+            f"pub struct {name} {{ id: u64 }}",
+            display + ' -> std::fmt::Result { write!(out, "{}", self.id) } }',
+            make_impl(name, f"{name} {{ id: funcmem::opaque_id(source) }}"),
+            dump_impl(name, f'funcmem::Encoding::Value("{shown}".into(), self.id.to_string())'),
+        ]
+    )
 
 
 def dump_impl(kind: str, body: str, *, opening: str = "", where: str = "") -> str:

@@ -1,6 +1,6 @@
 //! The runtime of Rust harnesses: makes values from choices, encodes what a run did, and runs every input
 //! state in a process of its own. Linked with each program; knows nothing of any one function.
-#![feature(specialization)]
+#![feature(fn_ptr_trait, specialization)]
 #![allow(incomplete_features)]
 
 mod dump;

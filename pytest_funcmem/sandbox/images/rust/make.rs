@@ -36,14 +36,30 @@ trait MakeOtherwise: Sized {
 
 impl<T> MakeOtherwise for T {
     default fn make_otherwise(_source: &mut Source) -> T {
+        T::make_last()
+    }
+}
+
+trait MakeLast: Sized {
+    fn make_last() -> Self;
+}
+
+impl<T> MakeLast for T {
+    default fn make_last() -> T {
         unmakeable(std::any::type_name::<T>())
     }
 }
 
-impl<T: Default> MakeOtherwise for T {
-    fn make_otherwise(_source: &mut Source) -> T {
-        T::default()
+/// Of whatever form a pointer to a function is, it leads to what must not be called.
+impl<T: std::marker::FnPtr> MakeLast for T {
+    fn make_last() -> T {
+        let function: fn() -> ! = uncallable;
+        unsafe { std::mem::transmute_copy(&function) }
     }
+}
+
+fn uncallable() -> ! {
+    crate::world::unreached("what a pointer to a function leads to")
 }
 
 pub fn make_string(source: &mut Source) -> String {

@@ -88,6 +88,11 @@ of_parts! {
     ['a] &'a mut dyn std::fmt::Write => |_source| Box::leak(Box::new(String::new()));
     ['a] &'a mut dyn io::Read => |source| Box::leak(Box::new(io::Cursor::new(Vec::<u8>::make(source))));
     ['a] &'a mut dyn io::BufRead => |source| Box::leak(Box::new(io::Cursor::new(Vec::<u8>::make(source))));
+    [T: 'static] Box<dyn Iterator<Item = T>> => |source| Box::new(Vec::<T>::make(source).into_iter());
+    [T: 'static + Send] Box<dyn Iterator<Item = T> + Send> => |source| Box::new(Vec::<T>::make(source).into_iter());
+    [T: 'static] Box<dyn DoubleEndedIterator<Item = T>> => |source| Box::new(Vec::<T>::make(source).into_iter());
+    ['a, T: 'static] &'a mut dyn Iterator<Item = T> =>
+        |source| Box::leak(Box::new(Vec::<T>::make(source).into_iter()));
     ['a] &'a mut dyn io::Write => |_source| Box::leak(Box::new(Vec::<u8>::new()));
     [T] io::Cursor<T> => |source| io::Cursor::new(T::make(source));
     [R: io::Read] io::BufReader<R> => |source| io::BufReader::new(R::make(source));
