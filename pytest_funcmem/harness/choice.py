@@ -1,16 +1,17 @@
 """Chooses, among the valid states found, the few that make the harness.
 
-Coverage first, then the mutants and stubs they tell apart, then distinct outputs; calm and small ones before
-raising and long ones. The result depends on the order of the states alone.
+Coverage first, then the mutants and stubs they tell apart, then the same ones on more states, then distinct
+outputs; calm and small ones before raising and long ones. It depends on the order of the states alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar
+from types import MappingProxyType
+from typing import Protocol, TypeAlias, TypeVar
 
-__all__ = ["Choosable", "choose", "shortlist"]
+__all__ = ["Choosable", "choose", "shortlist", "states_to_refuse"]
 
 MAX_RAISING = 2
 """Raising states in a harness, unless coverage needs more or there are no others."""
@@ -47,6 +48,9 @@ class Choosable(Protocol):
 
 T = TypeVar("T", bound=Choosable)
 
+Kills: TypeAlias = Mapping[str, frozenset[int]]
+"""For the name of a mutant or a stub, the orders of states that tell it apart."""
+
 
 def shortlist(trials: Sequence[T], limit: int) -> tuple[T, ...]:
     """The states worth a second look: those that cover, then many different outputs, then the rest.
@@ -68,41 +72,44 @@ def shortlist(trials: Sequence[T], limit: int) -> tuple[T, ...]:
     return tuple(chosen)
 
 
+def states_to_refuse(inputs: int, tau: float) -> int:
+    """How many of a harness's states have to differ for a candidate to stay below the threshold.
+
+    Args:
+        inputs: Input states of the harness.
+        tau: Smallest share of equal output states that counts as functionally equal.
+    """
+    forgiven = next(count for count in range(inputs + 1) if (inputs - count - 1) / inputs < tau)
+    return forgiven + 1
+
+
 def choose(
-    trials: Sequence[T], limit: int, *, kills: Mapping[str, frozenset[int]] | None = None
+    trials: Sequence[T],
+    limit: int,
+    *,
+    stubs: Kills = MappingProxyType({}),
+    mutants: Kills = MappingProxyType({}),
+    enough: int = 1,
 ) -> tuple[T, ...]:
     """Choose the states of the harness.
 
     Args:
         trials: Valid states that behaved the same twice.
         limit: States wanted.
-        kills: For each mutant or stub, the orders of the states that are known to tell it apart.
+        stubs: For each stub that has to be told apart, the orders of the states that are known to do so.
+        mutants: The same for mutants, which come after.
+        enough: States that should tell each of them apart, where the limit and the states allow.
 
     Returns:
         The chosen states, most telling first.
     """
     chosen = _covering(trials)[:limit]
-    raising = sum(1 for trial in chosen if trial.raises)
-    most_raising = max(MAX_RAISING, raising)
-    open_kills = {
-        name: orders
-        for name, orders in (kills or {}).items()
-        if orders and not any(trial.order in orders for trial in chosen)
-    }
+    most_raising = max(MAX_RAISING, sum(1 for trial in chosen if trial.raises))
+    for kills in (stubs, mutants):
+        # All are told apart once before any is told apart twice.
+        for times in range(1, enough + 1):
+            _tell_apart(chosen, trials, limit, kills, times, most_raising)
     rest = [trial for trial in trials if trial not in chosen]
-    while open_kills and len(chosen) < limit:
-        allowed = [trial for trial in rest if not trial.raises or raising < most_raising]
-        gains = {
-            trial.order: sum(1 for orders in open_kills.values() if trial.order in orders)
-            for trial in allowed
-        }
-        best = min(allowed, key=lambda trial: (-gains[trial.order], *trial.cost), default=None)
-        if best is None or gains[best.order] == 0:
-            break
-        chosen.append(best)
-        rest.remove(best)
-        raising += best.raises
-        open_kills = {name: orders for name, orders in open_kills.items() if best.order not in orders}
     outputs = Counter(trial.digest for trial in chosen)
     paths = Counter(trial.lines for trial in chosen)
     while rest and len(chosen) < limit:
@@ -117,10 +124,34 @@ def choose(
         )
         chosen.append(best)
         rest.remove(best)
-        raising += best.raises
         outputs[best.digest] += 1
         paths[best.lines] += 1
     return tuple(chosen)
+
+
+def _tell_apart(
+    chosen: list[T],
+    trials: Sequence[T],
+    limit: int,
+    kills: Kills,
+    times: int,
+    most_raising: int,
+) -> None:
+    """Add states until each mutant or stub is told apart so many times, or as often as any states can."""
+    while len(chosen) < limit:
+        orders = {trial.order for trial in chosen}
+        wanting = [killers for killers in kills.values() if len(killers & orders) < times]
+        raising = sum(1 for trial in chosen if trial.raises)
+        allowed = [
+            trial
+            for trial in trials
+            if trial.order not in orders and (not trial.raises or raising < most_raising)
+        ]
+        gains = {trial.order: sum(1 for killers in wanting if trial.order in killers) for trial in allowed}
+        best = min(allowed, key=lambda trial: (-gains[trial.order], *trial.cost), default=None)
+        if best is None or gains[best.order] == 0:
+            return
+        chosen.append(best)
 
 
 def _covering(trials: Sequence[T]) -> list[T]:

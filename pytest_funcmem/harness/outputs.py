@@ -12,7 +12,10 @@ from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.records import Json, OutputState
 from pytest_funcmem.harness.values import UNCHANGED, canonical_value, same_value
 
-__all__ = ["output_digest", "same_output", "similarity", "validity"]
+__all__ = ["SLOW_OUTCOMES", "output_digest", "same_output", "similarity", "validity"]
+
+SLOW_OUTCOMES = ("timeout", "memory")
+"""Outcomes of what may have taken long."""
 
 _PROBLEMS: Mapping[str, str] = {
     "timeout": "it ran out of time",

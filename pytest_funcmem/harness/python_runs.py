@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pytest_funcmem.core.protocols import Limits, Sandbox, SandboxTask
 from pytest_funcmem.core.records import InputState, Json, OutputState
 from pytest_funcmem.harness.execution_records import RECORD_BYTES, Execution, read_execution
+from pytest_funcmem.harness.outputs import SLOW_OUTCOMES
 
 if TYPE_CHECKING:
     from pytest_funcmem.harness.execution import Program
@@ -29,7 +30,6 @@ LOAD_TIMEOUT_S = 5.0
 _USUAL_RECORD_BYTES = 256 * 1024
 _STATES_A_TASK = 80
 _TEXT_A_TASK = 4_000_000
-_SLOW = ("timeout", "memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,7 @@ def _needed_s(run: Run) -> float:
 def _is_whole(run: Run, execution: Execution) -> bool:
     if not execution.loaded:
         return not execution.load_detail.startswith("loading did not end")
-    slow = sum(output.outcome in _SLOW for output in execution.outputs)
+    slow = sum(output.outcome in SLOW_OUTCOMES for output in execution.outputs)
     return all(was_run(output) for output in execution.outputs) or (
         run.patience is not None and slow >= run.patience
     )

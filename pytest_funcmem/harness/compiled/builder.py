@@ -16,11 +16,12 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import Harness, Inconclusive, InputState, Language, SourceFunction
 from pytest_funcmem.harness.budget import BudgetedSandbox, OutOfTimeError
-from pytest_funcmem.harness.choice import choose, shortlist
+from pytest_funcmem.harness.choice import choose, shortlist, states_to_refuse
 from pytest_funcmem.harness.compiled.proof import MUTANT_TIMEOUT_S, Kills, prove, run_stand_ins
 from pytest_funcmem.harness.compiled.search import Search, Trial
 from pytest_funcmem.harness.compiled.settings import CompiledBuilderSettings
 from pytest_funcmem.harness.compiled.sharpening import Sharpening
+from pytest_funcmem.harness.compiled.telling import telling_states
 from pytest_funcmem.harness.compiled.toolkit import Prepared, StandIn, Toolkit, toolkit_for
 from pytest_funcmem.harness.execution import original_program, spliced_program
 from pytest_funcmem.harness.outputs import same_output, validity
@@ -28,7 +29,7 @@ from pytest_funcmem.harness.validate import state_problem
 
 __all__ = ["LocalCBuilder", "LocalGoBuilder", "LocalJavaBuilder", "LocalRustBuilder", "found_harness"]
 
-_SHARED_VERSION = "2"
+_SHARED_VERSION = "3"
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -162,6 +163,7 @@ class _Building:
         self.check_time = check_time
         self.known: Kills = {}
         self.pool: Sequence[Trial] = ()
+        self.enough = states_to_refuse(settings.inputs, settings.tau_func)
 
     def run(self) -> Harness | Inconclusive:
         """The harness; or why there is none, with the best states for whoever goes on."""
@@ -198,19 +200,44 @@ class _Building:
             return self.prove(choose(pool, self.settings.inputs))  # which says what is not covered
         mutants = self.toolkit.mutants(self.function, limit=self.settings.mutants)
         kills = self.kills(pool, mutants, "mutant")
-        more = self.sharpened(search, pool, mutants)
+        more = self.steady(self.telling(found.valid, pool, mutants))[0]
+        more += self.sharpened(search, pool, mutants)
         if more:
             self.pool = pool = [*pool, *more]
             kills = self.kills(pool, mutants, "mutant")
-        result = self.prove(choose(pool, self.settings.inputs, kills=kills))
+        result = self.prove(choose(pool, self.settings.inputs, mutants=kills, enough=self.enough))
         if isinstance(result, Inconclusive) and result.reason == "weak_harness":
             # Other states may tell apart what passed for the original.
             expected = [trial.output for trial in pool]
             stubs = self.toolkit.stand_ins(self.function, self.prepared.scaffold, expected)
-            kills = {**(self.all_kills(pool, stubs) if stubs else {}), **kills}
-            second = self.prove(choose(pool, self.settings.inputs, kills=kills))
+            others = self.all_kills(pool, stubs) if stubs else {}
+            chosen = choose(pool, self.settings.inputs, stubs=others, mutants=kills, enough=self.enough)
+            second = self.prove(chosen)
             return second if isinstance(second, Harness) else result
         return result
+
+    def telling(
+        self, valid: Sequence[Trial], pool: Sequence[Trial], mutants: Sequence[StandIn]
+    ) -> list[Trial]:
+        """States beside those of a pool for mutants that too few of the pool tell apart."""
+        known = {trial.order for trial in pool}
+        wanting = {}
+        for mutant in mutants:
+            answers = self.known.get(mutant.code, {})
+            differing = sum(same is False for same in answers.values())
+            if answers and differing < self.enough:
+                wanting[mutant] = self.enough - differing
+        return telling_states(
+            self.function,
+            self.prepared.scaffold,
+            wanting,
+            [trial for trial in valid if trial.order not in known],
+            self.toolkit,
+            self.sandbox,
+            self.settings,
+            timeout_s=MUTANT_TIMEOUT_S,
+            check_time=self.check_time,
+        )
 
     def sharpened(self, search: Search, pool: Sequence[Trial], mutants: Sequence[StandIn]) -> list[Trial]:
         """Steady states beside those of a pool that tell apart mutants which the pool does not."""
@@ -290,6 +317,7 @@ class _Building:
             self.settings.float_tolerance,
             self.check_time,
             self.known,
+            enough=self.enough,
         )
         return {
             f"{label} {number}": frozenset(ordered[place].order for place in places)
@@ -298,7 +326,7 @@ class _Building:
         }
 
     def all_kills(self, pool: Sequence[Trial], stubs: Sequence[StandIn]) -> dict[str, frozenset[int]]:
-        """The states that tell stubs apart, each stub asking for as many as hold it below the threshold."""
+        """The states that tell stubs apart."""
         self.check_time()
         states = [trial.state for trial in pool]
         runs = self.toolkit.execute(
@@ -308,15 +336,11 @@ class _Building:
             coverage=False,
             state_timeout_s=MUTANT_TIMEOUT_S,
         )
-        wanted = int(self.settings.inputs * (1 - self.settings.tau_func)) + 1
-        found: dict[str, frozenset[int]] = {}
-        for stub, run in zip(stubs, runs, strict=True):
-            orders = [
+        return {
+            f"stub {stub.name}": frozenset(
                 trial.order
                 for trial, output in zip(pool, run.outputs, strict=True)
                 if not same_output(trial.output, output, float_tolerance=self.settings.float_tolerance)
-            ]
-            share = max(1, len(orders) // wanted)
-            for number in range(wanted):
-                found[f"stub {stub.name} {number}"] = frozenset(orders[number * share : (number + 1) * share])
-        return found
+            )
+            for stub, run in zip(stubs, runs, strict=True)
+        }

@@ -24,7 +24,7 @@ from pytest_funcmem.harness.compiled.search import input_digest
 from pytest_funcmem.harness.compiled.toolkit import StandIn, Toolkit
 from pytest_funcmem.harness.execution import Program, original_program, spliced_program
 from pytest_funcmem.harness.execution_records import Execution
-from pytest_funcmem.harness.outputs import output_digest, same_output, similarity, validity
+from pytest_funcmem.harness.outputs import SLOW_OUTCOMES, output_digest, same_output, similarity, validity
 from pytest_funcmem.harness.validate import (
     HarnessConditions,
     calibrated_timeout,
@@ -41,6 +41,7 @@ MUTANT_TIMEOUT_S = 0.5
 
 _ORIGINAL_TIMEOUT_S = 1.6
 _PROBE_STATES = 3
+_MORE_STATES = 9
 
 Kills = dict[str, dict[InputState, bool]]
 """For the code of a stand-in and an input state, whether it does there what the original does."""
@@ -216,11 +217,13 @@ def run_stand_ins(
     tolerance: float,
     check_time: Callable[[], None],
     known: Kills,
+    *,
+    enough: int = 1,
 ) -> list[frozenset[int] | None]:
     """For each stand-in, places of some states that tell it apart; None for one that does not compile.
 
-    A few states go first, since a mutant that never ends would cost the whole time limit on every state; the
-    others follow for those that none of the few tells apart.
+    A few states go first, since a mutant that never ends would cost the whole time limit on every state; more
+    follow for those that too few of them tell apart.
 
     Args:
         function: The original.
@@ -234,21 +237,24 @@ def run_stand_ins(
         tolerance: Relative difference up to which floats are equal.
         check_time: Called between runs.
         known: As for ``prove``; keyed by code and by the state itself.
+        enough: How many states are wanted that tell a stand-in apart. One that ran out of time is not run on
+            more states for that.
     """
     near = [
         [place for place in range(len(states)) if one.lines is None or one.lines & lines[place]]
         for one in stand_ins
     ]
     uncompiled: set[int] = set()
+    slow: set[int] = set()
 
     def killers(number: int) -> frozenset[int]:
         answers = known.get(stand_ins[number].code, {})
         return frozenset(place for place in near[number] if answers.get(states[place]) is False)
 
-    for limit in (_PROBE_STATES, len(states)):
+    for limit in (_PROBE_STATES, _MORE_STATES * (enough > 1), len(states)):
         todo: list[tuple[int, list[int]]] = []
         for number, one in enumerate(stand_ins):
-            if number in uncompiled or killers(number):
+            if number in uncompiled or len(killers(number)) >= (1 if number in slow else enough):
                 continue
             answers = known.get(one.code, {})
             places = [place for place in near[number] if states[place] not in answers][:limit]
@@ -274,4 +280,6 @@ def run_stand_ins(
             answers = known.setdefault(stand_ins[number].code, {})
             for place, output in zip(places, run.outputs, strict=True):
                 answers[states[place]] = same_output(expected[place], output, float_tolerance=tolerance)
+            if any(output.outcome in SLOW_OUTCOMES for output in run.outputs):
+                slow.add(number)
     return [None if number in uncompiled else killers(number) for number in range(len(stand_ins))]

@@ -25,6 +25,8 @@ class CompiledBuilderSettings(HarnessConditions):
         patience: Rounds that may bring nothing new before the search ends; twice as many while lines are
             left.
         pool: Most valid states that the harness is chosen from.
+        telling_states: Most valid states beside the pool that a mutant is run on which few of the pool tell
+            apart.
         sharpening_states: Input states of each round that looks for what tells surviving mutants apart.
         sharpening_rounds: Most of these rounds.
         state_timeout_s: Processor seconds of a state while searching.
@@ -37,6 +39,7 @@ class CompiledBuilderSettings(HarnessConditions):
     further_rounds: int = 6
     patience: int = 2
     pool: int = 40
+    telling_states: int = 40
     sharpening_states: int = 60
     sharpening_rounds: int = 3
     state_timeout_s: float = 1.0

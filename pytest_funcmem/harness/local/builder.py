@@ -15,7 +15,7 @@ from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import Harness, Inconclusive, Scaffold, SourceFunction
 from pytest_funcmem.harness.budget import BudgetedSandbox, OutOfTimeError
-from pytest_funcmem.harness.choice import choose, shortlist
+from pytest_funcmem.harness.choice import choose, shortlist, states_to_refuse
 from pytest_funcmem.harness.execution import original_program
 from pytest_funcmem.harness.local.analysis import Analysis, UnreadableFunctionError, analyse
 from pytest_funcmem.harness.local.literals import mine
@@ -51,7 +51,7 @@ class LocalPythonBuilder:
     """
 
     name = "local"
-    version = "4"
+    version = "5"
 
     def __init__(self, settings: LocalBuilderSettings) -> None:
         self.settings = settings
@@ -134,7 +134,7 @@ class _Building:
                 self.analysis.missing, found.first, len(pool), reasons, self.settings.min_inputs
             )
         kills = self.kills(pool)
-        chosen = choose(pool, self.settings.inputs, kills=kills)
+        chosen = choose(pool, self.settings.inputs, mutants=kills)
         result = self.prove(chosen)
         if not _all_held(result, chosen):
             # Some state does not do the same twice: only those that do may be chosen from.
@@ -145,11 +145,16 @@ class _Building:
                 )
             self.compared.clear()
             kills = self.kills(pool)
-            result = self.prove(choose(pool, self.settings.inputs, kills=kills))
+            result = self.prove(choose(pool, self.settings.inputs, mutants=kills))
         if isinstance(result, Inconclusive) and result.reason == "weak_harness":
             # Other states may tell apart what passed for the original.
-            kills.update(self.stub_kills(pool))
-            chosen = choose(pool, self.settings.inputs, kills=_repeated(kills, self.settings))
+            chosen = choose(
+                pool,
+                self.settings.inputs,
+                stubs=self.stub_kills(pool),
+                mutants=kills,
+                enough=states_to_refuse(self.settings.inputs, self.settings.tau_func),
+            )
             second = self.prove(chosen)
             return second if isinstance(second, Harness) else result
         return result
@@ -254,18 +259,3 @@ def _real_enough(trials: Sequence[Trial], settings: LocalBuilderSettings) -> Seq
     real = [trial for trial in trials if not rests_on_mocks(trial.state, trial.questions)]
     given = [trial for trial in trials if not made_up_parts(trial.state)]
     return next((kept for kept in (real, given) if suffices(kept, trials, settings)), trials)
-
-
-def _repeated(kills: dict[str, frozenset[int]], settings: LocalBuilderSettings) -> dict[str, frozenset[int]]:
-    """The same kills with stubs in front, each asking for as many states as hold it below the threshold."""
-    wanted = int(settings.inputs * (1 - settings.tau_func)) + 1
-    repeated: dict[str, frozenset[int]] = {}
-    for name, orders in kills.items():
-        if not name.startswith("stub"):
-            repeated[name] = orders
-            continue
-        ordered = sorted(orders)
-        share = max(1, len(ordered) // wanted)
-        for number in range(wanted):
-            repeated[f"{name} {number}"] = frozenset(ordered[number * share : (number + 1) * share])
-    return repeated

@@ -149,7 +149,7 @@ def test_a_harness_holds_distinct_states_that_show_their_arguments(monkeypatch: 
     assert found.evidence.coverage == 1.0
     assert found.evidence.outputs == 10
     assert [proof.name for proof in found.evidence.proofs] == ["self", "renamed"]
-    assert found.builder == "local/2.1"
+    assert found.builder == "local/3.1"
 
 
 def test_the_same_seed_gives_the_same_harness_and_another_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,6 +168,15 @@ def test_the_search_reaches_a_line_that_few_pairs_reach(
     found = build(rare, ToyToolkit(), monkeypatch)
     assert isinstance(found, Harness)
     assert ("42", "99") in {state.arguments for state in found.states}
+
+
+def test_a_change_that_matters_on_few_states_does_not_reach_the_threshold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    changed = stand_in("constant", "a + b + (a == 41)")  # one value of twelve
+    found = build(toy_function("a + b"), ToyToolkit(changed=(changed,)), monkeypatch)
+    assert isinstance(found, Harness)
+    assert sum(state.arguments[0] == "41" for state in found.states) >= 3
 
 
 def test_mutants_are_counted_where_they_compile_and_run_where_they_can_differ(

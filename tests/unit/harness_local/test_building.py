@@ -91,7 +91,7 @@ def test_a_self_contained_function_gets_a_proven_harness(sandbox, read_function,
     assert all(proof.passed for proof in evidence.proofs)
     assert {"stub:nothing", "stub:raise"} <= {proof.name for proof in evidence.proofs}
     assert sum(output.outcome == "raised" for output in harness.expected) <= 2
-    assert harness.builder == "local/4"
+    assert harness.builder == "local/5"
 
 
 @pytest.mark.parametrize(

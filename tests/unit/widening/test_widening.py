@@ -102,7 +102,7 @@ FILES = states(
 def proved(sandbox: Sandbox, read_function: ReadFunction) -> Callable[..., tuple[SourceFunction, Harness]]:
     def prove(text: str, given: Sequence[InputState]) -> tuple[SourceFunction, Harness]:
         function = read_function(text)
-        harness = prove_states(function, Scaffold(), given, sandbox, Settings(), builder="local/4")
+        harness = prove_states(function, Scaffold(), given, sandbox, Settings(), builder="local/5")
         assert isinstance(harness, Harness), harness
         return function, harness
 
@@ -194,7 +194,7 @@ def test_widening_leaves_the_original_as_it_was(proved, sandbox: Sandbox) -> Non
     assert wide.states == harness.states
     assert wide.scaffold.prelude == "import math\nimport re\n"
     assert (harness.scaffold.version, wide.scaffold.version) == (1, 3)
-    assert wide.builder == "local/4, widened: import math; import re"
+    assert wide.builder == "local/5, widened: import math; import re"
     assert widenings(wide) == found.lacks
     assert widenings(harness) == ()
     assert all(proof.passed for proof in wide.evidence.proofs)
@@ -209,12 +209,12 @@ def test_labels_say_what_was_added(proved) -> None:
     _, harness = proved(STEPS, STRIDES)
     for builder, added, label in (
         ("agent/1 m", ["import re"], "agent/1 m, widened: import re"),
-        ("local/4, widened: import math", ["import re"], "local/4, widened: import math; import re"),
-        ("local/4, edited", ["import re"], "local/4, edited, widened: import re"),
+        ("local/5, widened: import math", ["import re"], "local/5, widened: import math; import re"),
+        ("local/5, edited", ["import re"], "local/5, edited, widened: import re"),
         (
-            "local/4, widened: import math, edited",
+            "local/5, widened: import math, edited",
             ["import re"],
-            "local/4, edited, widened: import math; import re",
+            "local/5, edited, widened: import math; import re",
         ),
     ):
         before = replace(harness, builder=builder)
@@ -315,10 +315,10 @@ def bench(proved, sandbox: Sandbox) -> Bench:
 def test_both_candidates_are_judged_with_the_wider_scaffold(bench: Bench) -> None:
     before = bench.judge(BY_MATH, WRONG, no_widening=True)
     assert (before.verdict.kind, before.target.matches) == ("clean", 1)
-    assert before.harness.builder == "local/4"
+    assert before.harness.builder == "local/5"
     record = bench.judge(BY_MATH, WRONG)
     assert (record.verdict.kind, record.target.matches) == ("functional", 10)
-    assert record.harness.builder == "local/4, widened: import math"
+    assert record.harness.builder == "local/5, widened: import math"
     assert record.harness.scaffold.version == 2
     assert record.harness_sha256 == digest(encode(record.harness))
     assert len(record.comparisons) == 10
@@ -329,10 +329,10 @@ def test_both_candidates_are_judged_with_the_wider_scaffold(bench: Bench) -> Non
 
 def test_later_and_earlier_checkpoints_get_it_too(bench: Bench) -> None:
     first = bench.judge(WRONG, WRONG)
-    assert first.harness.builder == "local/4"
+    assert first.harness.builder == "local/5"
     bench.judge(BY_MATH, WRONG)
     again = bench.judge(WRONG, WRONG)
-    assert again.harness.builder == "local/4, widened: import math"
+    assert again.harness.builder == "local/5, widened: import math"
     assert again.harness_sha256 != first.harness_sha256
     assert (again.verdict, again.target.matches) == (first.verdict, first.target.matches)
     bench.judge(WRONG, BY_MATH_AND_MORE)
