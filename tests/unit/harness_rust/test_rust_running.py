@@ -215,3 +215,49 @@ def test_formatting_generics_closures_and_async_can_be_driven(workbench: Workben
         assert len({str(output.value) for output in run.outputs}) > 1, qualname
         assert all(validity(output, output)[0] for output in run.outputs), qualname
     assert run.outputs[0].value[0] == "iterator"
+
+
+SPARSE = """\
+use crate::deep::{Level, Size, wheel};
+use other::{Pattern, Token};
+
+fn halves<T: Size>(a: T, b: T) -> T {
+    use crate::tables::pick as p;
+    let c = a / b;
+    if c > b { p::low(c) } else { a.clone() }
+}
+
+fn steps(level: Level, left: &wheel::Left, right: &wheel::Right) -> u8 {
+    let more: Token![+] = Token![+];
+    left.turn(1);
+    match level {
+        Level::LOW => right.turn(1, 2),
+        Level::HIGH => 7,
+    }
+}
+
+fn tried(text: &str) -> Result<u8, Level> {
+    let parsed = read(text)?;
+    if parsed > 3 { return Ok(parsed); }
+    let quoted = odd!(#parsed);
+    quoted.show(text);
+    Ok(3)
+}
+
+struct Page { pattern: Option<Box<dyn Odd>>, hook: unsafe fn(&u8) -> u8, all: Box<dyn Iterator<Item = u8>> }
+trait Odd {}
+
+impl Page {
+    fn sum(self) -> u32 {
+        if self.pattern.is_some() { return 1; }
+        self.all.map(u32::from).sum()
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("qualname", ["halves", "steps", "tried", "Page.sum"])
+def test_functions_are_driven_whose_surroundings_are_missing(workbench: Workbench, qualname: str) -> None:
+    (run,) = workbench.run(SPARSE, qualname, count=20)
+    assert len({str(output.value) for output in run.outputs}) > 1
+    assert sum(validity(output, output)[0] for output in run.outputs) > 10

@@ -34,6 +34,9 @@ def bounded(work: Work, message: Message) -> bool:
     return changed
 
 
+_OPERATORS = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Rem", "BitAnd", "BitOr", "BitXor", "Shl", "Shr", "Neg", "Not"}
+)
 _METHODS = {
     "clone": "Clone",
     "eq": "PartialEq",
@@ -125,8 +128,8 @@ def _extend(plan: Plan, name: str, parameter: str, wanted: str) -> bool:
     parts = plan.traits[name]
     known = parts.get("super", "").split(" + ")
     text = re.sub(rf"\b{parameter}\b", "Self", wanted)
-    if "<Output" in text and "Output = Self" not in text:
-        text = re.sub(r"<.*>", "<Output = Self>", text)
+    if text.rpartition("::")[2] in _OPERATORS or ("<Output" in text and "Output = Self" not in text):
+        text = text.partition("<")[0] + "<Output = Self>"
     if text in known or plan.file.parameters & set(re.findall(r"\w+", text)):
         return False
     added = f"Sized + {text}" if "Self" in text and "Sized" not in known else text

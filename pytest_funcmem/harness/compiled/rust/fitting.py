@@ -51,8 +51,21 @@ def mismatch(work: Work, message: Message) -> bool:
         for pattern in (_PAIR_NOTE, _PAIR, _PAIR_BARE, _PAIR_BARE_LEFT):
             for left, right in pattern.findall(text):
                 changed = unify(work.plan, left, right) or changed
+                changed = changed or text_after_all(work, left, right) or text_after_all(work, right, left)
                 changed = changed or renumbered(work, message, left, right)
     return changed
+
+
+def text_after_all(work: Work, one: str, other: str) -> bool:
+    """What was taken for a list since a part of it was asked for, and is a text."""
+    item = re.fullmatch(r"&\s*(?:'\w+\s+)?(?:mut\s+)?\[(\w+)\]", other)
+    if bare(one) != "str" or item is None or not is_open(work.plan, item[1]):
+        return False
+    for kind in work.plan.types.values():
+        if kind.alias == f"Vec<{item[1]}>":
+            kind.alias = "String"
+            return True
+    return False
 
 
 def resigned(work: Work, message: Message) -> bool:
@@ -308,7 +321,8 @@ def bound(work: Work, name: str, trait: str, whole: str) -> bool:
                 argument[1] if argument else "", ""
             ),
             "Into": inner or "",
-            "From": inner or "",
+            # A text that is kept for ever is one of many that an owned text is made from.
+            "From": "String" if inner == "&'static str" else inner or "",
             "Iterator": f"std::vec::IntoIter<{plan.fresh(name)}>",
             "Read": "std::io::Cursor<Vec<u8>>",
             "Write": "Vec<u8>",

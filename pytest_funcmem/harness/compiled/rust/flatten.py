@@ -8,7 +8,7 @@ whatever stands in its place. Line breaks stay where they are.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_funcmem.languages.rust import RustFrontend
 
@@ -111,6 +111,8 @@ def flattened(text: str, names: Names) -> str:
             done = tokens[end].end
             place = end + 1
             continue
+        if token.text == "use" and (not place or tokens[place - 1].text in ("{", "}", ";")):
+            names = _with_imported(tokens, place, names)
         # Words joined by "::"; comments within a path end it.
         words = [place]
         while (
@@ -138,6 +140,19 @@ def flattened(text: str, names: Names) -> str:
         place = end + 1
     pieces.append(text[done:])
     return "".join(pieces)
+
+
+def _with_imported(tokens: list, place: int, names: Names) -> Names:  # type: ignore[type-arg]
+    """Names with the modules that a ``use`` within a function brings in."""
+    words = []
+    for token in tokens[place + 1 : place + 200]:
+        if token.text == ";":
+            break
+        if token.kind == "word":
+            words.append(token.text)
+    if not words or not (words[0] in _STANDARD or words[0] in names.crates):
+        return names
+    return replace(names, modules=names.modules | {word for word in words[1:] if word[:1].islower()})
 
 
 def _lost_import(tokens: list, place: int, names: Names) -> int:  # type: ignore[type-arg]

@@ -12,6 +12,8 @@ from pytest_funcmem.harness.compiled.rust.values import dump_impl, impl_head, ma
 __all__ = ["function_text", "method_text", "own_method_text", "type_text"]
 
 _DEEPEST_ALIAS = 12
+_TRAITS = ("Debug", "Display", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash", "Default")
+"""What every type that stands in can do."""
 _REST = "MadeRest"
 """A variant that is never made: it uses the parameters that no other variant does."""
 
@@ -149,6 +151,9 @@ def type_text(plan: Plan, kind: StandInType) -> str:
     if is_generic:
         kind = _tied(kind, f"({phantom},)")
     kind_fields = set(kind.fields.values())
+    implemented = _implemented(plan, kind)
+    if "Clone" in implemented:
+        kind = replace(kind, is_clone=False, is_copy=False)
     derive = "" if is_generic or not kind.is_clone else "Clone, Copy" if kind.is_copy else "Clone"
     if kind.is_pattern:
         derive = f"{derive}, PartialEq, Eq" if derive else "PartialEq, Eq"
@@ -193,8 +198,9 @@ def type_text(plan: Plan, kind: StandInType) -> str:
             lines.append(f"impl{opening} Copy for {own} {{}}")
     lines.append(make_impl(own, make, opening=opening))
     lines.append(dump_impl(own, dump, opening=opening))
-    every = "stand_in_constant" if kind.is_pattern else "stand_in_type"
-    lines.append(f"funcmem::{every}!([{', '.join(lifetimes + types)}] {own});")
+    rest = [trait for trait in _TRAITS if trait not in implemented]
+    named = f", {' '.join(rest)}" if len(rest) < len(_TRAITS) else ""
+    lines.append(f"funcmem::stand_in_type!([{', '.join(lifetimes + types)}] {own}{named});")
     functions = [function_text(f, f, function, own=name) for f, function in kind.functions.items()]
     constants = [
         f"pub const {c}: {text} = {_own_constant(plan, kind, c, text)};" for c, text in kind.constants.items()
@@ -207,6 +213,17 @@ def type_text(plan: Plan, kind: StandInType) -> str:
         lines.append(f"{head} {{ {' '.join([*constants, *functions])} }}")
     lines.extend(kind.impls.values())
     return "\n".join(lines)
+
+
+def _implemented(plan: Plan, kind: StandInType) -> set[str]:
+    """Traits that a type which stands in is given otherwise: by the file, or derived."""
+    found = {"PartialEq", "Eq"} if kind.is_pattern else set()
+    for item, _ in plan.taken_items():
+        if item.kind == "impl" and item.name == kind.name and item.trait in (*_TRAITS, "Clone", "Copy"):
+            trait = item.node.child_by_field_name("trait")
+            if trait is not None and (trait.type != "generic_type" or item.trait.startswith("Partial")):
+                found.add(item.trait)
+    return found
 
 
 def _listed(names: list[str]) -> str:

@@ -83,6 +83,8 @@ def _circles(plan: Plan, name: str, text: str) -> bool:
         if kind is not None and word not in seen:
             seen.add(word)
             parts = [kind.alias or "", *kind.fields.values()]
+            for payload in kind.variants.values():
+                parts += payload.values() if isinstance(payload, dict) else payload or ()
             stack.extend(found for part in parts for found in re.findall(r"[A-Za-z_]\w*", part))
     return False
 
@@ -201,7 +203,7 @@ def named_generic(plan: Plan, one: str, other: str) -> bool:
         text = re.sub(r"\b_\b", plan.fresh(kind.name), text, count=1)
     if kind.lifetimes:
         text = text.replace("'static", "'l0")
-    if re.search(rf"\b{kind.name}\b", text) or text in kind.tried:
+    if re.search(rf"\b{kind.name}\b", text) or text in kind.tried or _circles(plan, kind.name, text):
         return False
     kind.tried.add(text)
     kind.alias = text

@@ -28,49 +28,66 @@ impl<T, P> Tied<T> for P {
     type Out = P;
 }
 
-/// What every type that stands in can do: it is as its encoding is.
+/// What every type that stands in can do, trait by trait: it is as its encoding is.
 #[macro_export]
 macro_rules! stand_in_type {
-    ([$($parameter:tt)*] $kind:ty) => {
-        impl<$($parameter)*> PartialEq for $kind {
-            fn eq(&self, other: &Self) -> bool {
-                $crate::Dump::encoded(self).json() == $crate::Dump::encoded(other).json()
-            }
-        }
-        impl<$($parameter)*> Eq for $kind {}
-        $crate::stand_in_constant!([$($parameter)*] $kind);
+    ($parameters:tt $kind:ty, $($name:ident)*) => {
+        $($crate::stand_in_trait!($name $parameters $kind);)*
+    };
+    ($parameters:tt $kind:ty) => {
+        $crate::stand_in_type!($parameters $kind, Debug Display PartialEq Eq PartialOrd Ord Hash Default);
     };
 }
 
-/// The same for a type whose equality is derived, so that its constants can stand in patterns.
+/// One of those traits, for types that are given another by their file.
 #[macro_export]
-macro_rules! stand_in_constant {
-    ([$($parameter:tt)*] $kind:ty) => {
+macro_rules! stand_in_trait {
+    (Debug [$($parameter:tt)*] $kind:ty) => {
         impl<$($parameter)*> std::fmt::Debug for $kind {
             fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
                 out.write_str(&$crate::Dump::encoded(self).source())
             }
         }
+    };
+    (Display [$($parameter:tt)*] $kind:ty) => {
         impl<$($parameter)*> std::fmt::Display for $kind {
             fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
                 out.write_str(&$crate::Dump::encoded(self).source())
             }
         }
-        impl<$($parameter)*> PartialOrd for $kind {
-            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-                Some(self.cmp(other))
+    };
+    (PartialEq [$($parameter:tt)*] $kind:ty) => {
+        impl<$($parameter)*> PartialEq for $kind {
+            fn eq(&self, other: &Self) -> bool {
+                $crate::Dump::encoded(self).json() == $crate::Dump::encoded(other).json()
             }
         }
+    };
+    (Eq [$($parameter:tt)*] $kind:ty) => {
+        impl<$($parameter)*> Eq for $kind {}
+    };
+    (PartialOrd [$($parameter:tt)*] $kind:ty) => {
+        impl<$($parameter)*> PartialOrd for $kind {
+            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+                Some($crate::Dump::encoded(self).json().cmp(&$crate::Dump::encoded(other).json()))
+            }
+        }
+    };
+    (Ord [$($parameter:tt)*] $kind:ty) => {
         impl<$($parameter)*> Ord for $kind {
             fn cmp(&self, other: &Self) -> std::cmp::Ordering {
                 $crate::Dump::encoded(self).json().cmp(&$crate::Dump::encoded(other).json())
             }
         }
+    };
+    (Hash [$($parameter:tt)*] $kind:ty) => {
         impl<$($parameter)*> std::hash::Hash for $kind {
             fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
                 $crate::Dump::encoded(self).json().hash(state)
             }
         }
+    };
+    (Default [$($parameter:tt)*] $kind:ty) => {
         impl<$($parameter)*> Default for $kind {
             fn default() -> Self {
                 $crate::made_default::<Self>()

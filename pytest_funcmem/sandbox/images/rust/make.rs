@@ -27,7 +27,19 @@ impl<T> Make for T {
 
 fn several<T>(source: &mut Source) -> Vec<T> {
     let length = source.length();
-    source.deeper(|source| (0..length).map(|_| T::make(source)).collect())
+    source.deeper(|source| (0..length).map_while(|_| made_or_none(source)).collect())
+}
+
+/// A value, where one can be made; of what nothing can be made, nothing is put into what can do without.
+fn made_or_none<T>(source: &mut Source) -> Option<T> {
+    let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| source.deeper(T::make)));
+    match made {
+        Ok(value) => Some(value),
+        Err(panic) => match crate::world::forget_unmakeable() {
+            true => None,
+            false => std::panic::resume_unwind(panic),
+        },
+    }
 }
 
 trait MakeOtherwise: Sized {
@@ -207,7 +219,7 @@ impl<T> Make for Option<T> {
         if choice == 1 || crate::world::is_deep(source) {
             return None;
         }
-        Some(source.deeper(T::make))
+        made_or_none(source)
     }
 }
 
@@ -216,7 +228,10 @@ impl<T, E> Make for Result<T, E> {
         if source.below(4) == 1 {
             return Err(E::make(source));
         }
-        Ok(T::make(source))
+        match made_or_none(source) {
+            Some(value) => Ok(value),
+            None => Err(E::make(source)),
+        }
     }
 }
 

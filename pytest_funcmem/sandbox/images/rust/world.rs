@@ -290,10 +290,24 @@ fn remember_length(length: usize) -> usize {
     length
 }
 
+const UNMAKEABLE: &str = "nothing can be made of type ";
+
 /// A scaffold's own failure: the input state is none.
 pub fn unmakeable(what: &str) -> ! {
-    with_world(|world| world.scaffold_problem = Some(format!("nothing can be made of type {what}")));
-    panic!("nothing can be made of type {what}")
+    let problem = format!("{UNMAKEABLE}{what}");
+    with_world(|world| world.scaffold_problem = Some(problem.clone()));
+    panic!("{problem}")
+}
+
+/// Whether nothing was wrong but that something could not be made, which is then as if not tried.
+pub fn forget_unmakeable() -> bool {
+    with_world(|world| {
+        let is_that = world.scaffold_problem.as_ref().is_some_and(|text| text.starts_with(UNMAKEABLE));
+        if is_that {
+            world.scaffold_problem = None;
+        }
+        is_that
+    })
 }
 
 /// What stands in for code that was left out and should not be reached.
