@@ -131,6 +131,7 @@ def hire(
     settings: Settings,
     counters: Counters,
     cancelled: Callable[[], bool],
+    used: Callable[[AgentUse], None],
 ) -> Built:
     """Have an agent build the harness of a function, unless one is in the store.
 
@@ -144,6 +145,7 @@ def hire(
         settings: Of the audit.
         counters: Counts what is built and what is reused.
         cancelled: Asked whether the run has been stopped.
+        used: Told what the agent used, also where it came to nothing.
 
     Raises:
         EngineError: The agent's model failed, or the run was stopped.
@@ -153,9 +155,13 @@ def hire(
     """
     problem = local.harness if local is not None and isinstance(local.harness, Inconclusive) else None
     hired = agent.hired(problem, cancelled=cancelled)
-    built = build_harness(
-        function, hired, sandbox, world=world, store=store, settings=settings, counters=counters
-    )
+    try:
+        built = build_harness(
+            function, hired, sandbox, world=world, store=store, settings=settings, counters=counters
+        )
+    finally:
+        if hired.use is not None:
+            used(hired.use)
     harness = built.harness
     if problem is not None and isinstance(harness, Inconclusive):
         detail = f"{harness.detail}; without an agent: {problem.reason}: {problem.detail}"
@@ -286,9 +292,14 @@ def judge(
     return replace(record, sensitivity=sensitivity_of(record, Thresholds.of(settings)))
 
 
-def error_record(function: SourceFunction, reason: str) -> AuditRecord:
-    """The record of a function whose audit broke."""
-    return AuditRecord(function=function, verdict=Verdict(kind="error", reason=reason))
+def error_record(function: SourceFunction, reason: str, agent: AgentUse | None = None) -> AuditRecord:
+    """The record of a function whose audit broke; what an agent used for it was paid all the same."""
+    return AuditRecord(
+        function=function,
+        verdict=Verdict(kind="error", reason=reason),
+        agent=agent,
+        cost_usd=None if agent is None else agent.cost_usd,
+    )
 
 
 def _run(

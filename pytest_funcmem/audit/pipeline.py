@@ -26,6 +26,7 @@ from pytest_funcmem.core.errors import FuncmemError
 from pytest_funcmem.core.options import Settings
 from pytest_funcmem.core.protocols import Builder, LanguageFrontend, Model, Sandbox, Store
 from pytest_funcmem.core.records import (
+    AgentUse,
     AuditRecord,
     Inconclusive,
     Json,
@@ -50,13 +51,14 @@ JUDGE, BUILD = 0, 1  # urgency: what can be decided now goes before what is deci
 class _Work:
     """All that is known so far about one selected function."""
 
-    __slots__ = ("built", "failed", "order", "record", "reference", "target")
+    __slots__ = ("agent", "built", "failed", "order", "record", "reference", "target")
 
     def __init__(self, order: int) -> None:
         self.order = order
         self.target: Generated | None = None
         self.reference: Generated | None = None
         self.built: Built | None = None
+        self.agent: AgentUse | None = None
         self.record: Future[AuditRecord] = Future()
         self.failed = False
 
@@ -286,6 +288,7 @@ class Audit:
             settings=self.settings,
             counters=self.counters,
             cancelled=self._cancelled.is_set,
+            used=partial(setattr, self._works[position], "agent"),
         )
         self._take_built(position, built)
 
@@ -344,8 +347,9 @@ class Audit:
 
     def _fail(self, position: int, reason: str) -> None:
         with self._lock:
-            self._works[position].failed = True
-            self._finish(position, error_record(self.functions[position], reason))
+            work = self._works[position]
+            work.failed = True
+            self._finish(position, error_record(self.functions[position], reason, work.agent))
 
     def _fail_all(self, reason: str) -> None:
         for position in self._works:

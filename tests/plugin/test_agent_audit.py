@@ -196,6 +196,20 @@ def test_an_agent_is_told_by_name_and_its_faults_are_errors(
     assert "is no limit of an agent" in wrong.stderr + wrong.stdout
 
 
+def test_what_an_agent_used_before_its_model_failed_is_reported(
+    tmp_path: Path, play: Callable[[Script], PlayedAnthropic]
+) -> None:
+    first = Say("", Call("run_command", {"command": "ls"}))
+    play(acting(first, Refuse(403, "no longer", kind="permission_error")))
+    command = scene(tmp_path, {"locked.py": LOCKED}, {"locked.py::opened_share": (REWRITTEN, OTHER)})
+    failed = run(command, tmp_path, "--funcmem-builder=agent")
+    assert failed.returncode == 1, failed.stdout
+    (line,), summary = report(tmp_path)
+    assert line["verdict"] == "error"
+    assert line["agent"]["turns"] >= 1
+    assert summary["agents"]["cost"] == line["cost"] == line["agent"]["cost"] > 0
+
+
 NOTHING = ("\n        return None\n", "\n        return 1\n")
 
 
