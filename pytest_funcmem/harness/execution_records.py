@@ -18,10 +18,13 @@ from pytest_funcmem.core.protocols import SandboxResult
 from pytest_funcmem.core.records import ExecutionOutcome, OutputState
 from pytest_funcmem.harness.values import is_encoding, is_text
 
-__all__ = ["RECORD_BYTES", "Execution", "Question", "SkippedStatement", "read_execution"]
+__all__ = ["ENDLESS", "RECORD_BYTES", "Execution", "Question", "SkippedStatement", "read_execution"]
 
 RECORD_BYTES = 8 * 1024 * 1024
 """Size from which on a record is not read."""
+
+ENDLESS = "it went on without end"
+"""Detail of a state that ended because it did too many things, which takes no time worth speaking of."""
 
 _MAX_QUESTIONS = 400
 _MAX_SHOWN = 64
@@ -130,7 +133,7 @@ def read_execution(result: SandboxResult, count: int, *, program: int = 0) -> Ex
         if kind == "load" and load is None:
             load = header
         elif kind == "state" and type(index) is int and 0 <= index < count and index not in outputs:
-            fields = _json_object(body) if header.get("outcome") == "recorded" else None
+            fields = _json_object(body) if body else None
             outputs[index] = _state_output(header, fields)
             questions[index] = _questions(fields.get("asked")) if fields is not None else ()
             details[index] = fields or {}
@@ -196,11 +199,12 @@ def _questions(value: object) -> tuple[Question, ...]:
 def _state_output(header: Mapping[str, Any], fields: Mapping[str, Any] | None) -> OutputState:
     outcome = header.get("outcome")
     detail = _short_text(header.get("detail"))
+    way = (_lines(fields.get("lines")) or ()) if fields is not None else ()
     if outcome in _STATE_OUTCOMES:
-        return OutputState(outcome=outcome, detail=detail)
-    if fields is not None and fields.get("outcome") == "endless":
-        return OutputState(outcome="timeout", detail="it asked the mocked world without end")
-    output = None if fields is None else _checked_output(fields)
+        return OutputState(outcome=outcome, detail=detail, lines=way)
+    if outcome == "recorded" and fields is not None and fields.get("outcome") == "endless":
+        return OutputState(outcome="timeout", detail=ENDLESS, lines=way)
+    output = None if fields is None or outcome != "recorded" else _checked_output(fields)
     return output or OutputState(outcome="missing", detail="the record that came back is damaged")
 
 

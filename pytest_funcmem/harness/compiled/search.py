@@ -17,7 +17,7 @@ from pytest_funcmem.core.records import InputState, Json, OutputState, SourceFun
 from pytest_funcmem.harness.compiled.settings import CompiledBuilderSettings
 from pytest_funcmem.harness.compiled.toolkit import Prepared, Toolkit
 from pytest_funcmem.harness.execution import original_program
-from pytest_funcmem.harness.execution_records import Execution
+from pytest_funcmem.harness.execution_records import ENDLESS, Execution
 from pytest_funcmem.harness.outputs import output_digest, validity
 
 __all__ = ["Found", "Search", "Trial", "input_digest"]
@@ -214,7 +214,7 @@ class Search:
             if not problem:
                 self._seen.update(trial.features)
                 self._reached |= trial.lines
-            self._timeouts += output.outcome == "timeout"
+            self._timeouts += output.outcome == "timeout" and output.detail != ENDLESS
         return noted
 
     def _stuck(self) -> bool:
@@ -266,6 +266,7 @@ class Search:
             beyond = sorted(self._trials, key=lambda trial: (-len(trial.lines), trial.order))[:20]
         if not valid and not beyond:
             return self._fresh(count, generator)
+        beyond.sort(key=lambda trial: (-len(trial.lines - self._reached), trial.order))
         rare = sorted(valid, key=lambda trial: (self._commonness(trial), trial.order))
         states = []
         for number in range(count):

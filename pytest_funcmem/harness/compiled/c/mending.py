@@ -312,8 +312,8 @@ class Mender(MacroMaking):
             left = node.child_by_field_name("left") or node.child_by_field_name("declarator")
             right = node.child_by_field_name("right") or node.child_by_field_name("value")
             return self.retype(right, text, shape_of(wanted)) or self.retype(left, text, shape_of(given))
-        if re.search(r"initializ", complaint.message) and node.type == "init_declarator":
-            node = node.child_by_field_name("value") or node
+        if "initializ" in complaint.message:
+            node = _initialiser(node)
         return self.retype(node, text, shape_of(wanted))
 
     def _argument(self, name: str, number: int, given: str, complaint: Complaint) -> bool:
@@ -439,6 +439,20 @@ class Mender(MacroMaking):
                 table.pop(match[1])
                 return True
         return False
+
+
+def _initialiser(node: Node) -> Node:
+    """The whole value that a declaration gives: the compiler points at its first word only."""
+    while node.parent is not None and node.parent.type not in (
+        "init_declarator",
+        "initializer_list",
+        "initializer_pair",
+        "declaration",
+    ):
+        node = node.parent
+    if node.type == "init_declarator":
+        return node.child_by_field_name("value") or node
+    return node
 
 
 _Rule = Callable[[Mender, Complaint, "re.Match[str]"], bool]

@@ -36,6 +36,7 @@ _CODE = (
     "--param=asan-globals=1",
     "-fsanitize=bounds,signed-integer-overflow,shift-exponent,integer-divide-by-zero,float-cast-overflow,vla-bound",
     "-fsanitize-undefined-trap-on-error",
+    "-fsanitize-coverage=trace-pc",
 )
 
 
@@ -117,7 +118,7 @@ def build_object(text: str, name: str, *, coverage: bool, debugging: bool) -> tu
         return (complain(said) if status else ""), []
     if not debugging:
         flags += ["-g1", "-gdwarf-4"]
-    status, said = call(["gcc", *flags, "-fsanitize-coverage=trace-pc", "-S", "-o", assembly, source])
+    status, said = call(["gcc", *flags, "-S", "-o", assembly, source])
     if status:
         return complain(said), []
     with open(assembly, encoding="utf-8", errors="surrogateescape") as file:

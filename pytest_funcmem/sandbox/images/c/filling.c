@@ -1,4 +1,4 @@
-/* Makes values of any type out of integers. Every choice means the same in every run with one table. */
+/* Makes values of any type. */
 #define _GNU_SOURCE
 #include "runtime.h"
 #include <stdio.h>
@@ -6,86 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SMALL 65536u          /* choices below are an index into a pool */
 #define MOST_PARTS 20000
 #define MOST_OBJECTS_OF_ONE_FILL 300
-#define HISTORY 16
-#define CARDS 2               /* the pool whose numbers mean something only as a whole */
 
-static const uint32_t *choices;
-static int choice_count, position, argument_choices = -1;
-static uint64_t seed, place;
-static int at_place;          /* whether choices are read at hashed places instead of in order */
-static int answered;           /* whether a choice has decided an answer */
-static uint64_t aside;         /* where not 0: all comes from a hash of this, and uses up no choice */
 static int parts, objects_made, last_count = 8;
-static int64_t history[HISTORY];
-static unsigned history_count;
-
-uint64_t fm_mix(uint64_t a, uint64_t b)
-{
-    uint64_t x = a * 0x9E3779B97F4A7C15u + b + 0x632BE59BD9B4E019u;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-    return x ^ (x >> 31);
-}
-
-uint64_t fm_hash_text(const char *text, size_t length)
-{
-    uint64_t hash = 0xCBF29CE484222325u;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001B3u;
-    return hash;
-}
-
-uint64_t fm_seed(void) { return seed; }
-int fm_choices_used(void)
-{
-    /* Which choice answers depends on how many there are: then all of them are in use. */
-    return answered ? choice_count : argument_choices < 0 ? position : argument_choices;
-}
-void fm_arguments_done(void) { argument_choices = position; }
-
-void fm_choices_begin(const uint32_t *list, int count, uint64_t of_seed)
-{
-    choices = list;
-    choice_count = count;
-    seed = of_seed;
-}
-
-static uint32_t next_choice(void)
-{
-    if (aside)
-        return (uint32_t)((aside = fm_mix(aside, 17) | 1) >> 8 & 0x7fffffffu);
-    if (at_place) {
-        int first = argument_choices < 0 ? 0 : argument_choices, left = choice_count - first;
-        uint64_t here = fm_mix(place, (uint64_t)at_place++);
-        answered |= left > 0;
-        if (left > 0)
-            return choices[first + (int)(here % (unsigned)left)];
-        return (uint32_t)(fm_mix(seed, here) & 0x7fffffffu);
-    }
-    int here = position++;
-    return here < choice_count ? choices[here] : (uint32_t)(fm_mix(seed, (uint64_t)here) & 0x7fffffffu);
-}
-
-static int64_t remember(int64_t value)
-{
-    history[history_count++ % HISTORY] = value;
-    return value;
-}
-
-static int64_t number_of(uint32_t c, int pool, int wide)
-{
-    const struct fm_pool *from = &fm_table.pools[pool < fm_table.pool_count ? pool : 0];
-    if (c >= SMALL && (c & 15) == 7 && history_count && pool == 0)
-        return history[(c >> 4) % (history_count < HISTORY ? history_count : HISTORY)];
-    if (c < SMALL || (c & 3) || (pool == CARDS && (c & 31)))
-        return fm_table.numbers[from->first + (int)((c < SMALL ? c : c >> 2) % (unsigned)from->count)];
-    unsigned bits = wide && (c & 4) ? 8 + (c >> 7) % 50 : 1 + (c >> 7) % 16;
-    int64_t value = (int64_t)(fm_mix(c, 1) & (((uint64_t)1 << bits) - 1));
-    return (c & 64) ? -value : value;
-}
 
 static void store_integer(void *at, int size, int64_t value)
 {
@@ -103,14 +27,14 @@ static void store_scalar(void *at, const struct fm_type *type, uint32_t c, int p
 {
     switch (type->kind) {
     case FM_CHAR:
-        store_integer(at, type->size, number_of(c, pool ? pool : 1, 0));
+        store_integer(at, type->size, fm_number(c, pool ? pool : 1, 0));
         break;
     case FM_SIGNED:
-        store_integer(at, type->size, remember(number_of(c, pool, type->size > 4)));
+        store_integer(at, type->size, fm_remember(fm_number(c, pool, type->size > 4)));
         break;
     case FM_UNSIGNED: {
-        int64_t value = number_of(c, pool, type->size > 4);
-        store_integer(at, type->size, remember(value < 0 && (c & 1024) == 0 ? -value : value));
+        int64_t value = fm_number(c, pool, type->size > 4);
+        store_integer(at, type->size, fm_remember(value < 0 && (c & 1024) == 0 ? -value : value));
         break;
     }
     case FM_BOOL:
@@ -119,13 +43,13 @@ static void store_scalar(void *at, const struct fm_type *type, uint32_t c, int p
     case FM_ENUM: {
         unsigned count = (unsigned)type->b;
         int64_t value = count && (c % 64 != 63) ? fm_table.enumerators[type->a + (int)(c % count)]
-                                                : number_of(c >> 6, 0, 0);
-        store_integer(at, type->size, remember(value));
+                                                : fm_number(c >> 6, 0, 0);
+        store_integer(at, type->size, fm_remember(value));
         break;
     }
     case FM_FLOAT: {
         static const double parts_of_one[] = {0.0, 0.5, 0.25, 0.1, 0.75, 0.0, 0.0, 0.001};
-        double value = (double)number_of(c, pool, 0) + parts_of_one[(c >> 3) % 8];
+        double value = (double)fm_number(c, pool, 0) + parts_of_one[(c >> 3) % 8];
         if (type->size == 4) { float v = (float)value; memcpy(at, &v, 4); }
         else if (type->size == 8) memcpy(at, &value, 8);
         else { long double v = value; memset(at, 0, (size_t)type->size); memcpy(at, &v, sizeof v); }
@@ -138,107 +62,40 @@ static void store_scalar(void *at, const struct fm_type *type, uint32_t c, int p
 
 static int is_scalar(int kind) { return kind >= FM_SIGNED && kind <= FM_ENUM; }
 
-/* Insert, replace or take away one letter. */
-static int edit_text(char *text, int length, uint32_t c)
-{
-    const struct fm_pool *from = &fm_table.pools[1];
-    unsigned way = c % 4;
-    int where = length ? (int)(c / 4 % (unsigned)(length + 1)) : 0;
-    char letter = (char)fm_table.numbers[from->first + (int)(c / 1024 % (unsigned)from->count)];
-    if (way == 3 && length) {
-        where = where < length ? where : length - 1;
-        memmove(text + where, text + where + 1, (size_t)(length - where - 1));
-        return length - 1;
-    }
-    if (letter == 0)
-        return way == 2 ? length : where;
-    if (way == 2 && where < length) {
-        text[where] = letter;
-        return length;
-    }
-    memmove(text + where + 1, text + where, (size_t)(length - where));
-    text[where] = letter;
-    return length + 1;
-}
-
-/* A text from a choice, into a buffer of 300 bytes; returns its length. */
-static int make_text(char *into, uint32_t c)
-{
-    uint32_t edits = next_choice();
-    if (fm_table.text_count && (c < SMALL || (c & 3))) {
-        const char *text = fm_table.texts[(c < SMALL ? c : c >> 2) % (unsigned)fm_table.text_count];
-        int length = (int)strnlen(text, 240);
-        memcpy(into, text, (size_t)length);
-        for (uint32_t i = edits < SMALL ? edits % 8 / 4 : edits % 4; i > 0; i--)
-            length = edit_text(into, length, next_choice());
-        into[length] = 0;
-        return length;
-    }
-    int length = (int)((c >> 2) % 24);
-    const struct fm_pool *from = &fm_table.pools[1];
-    int made = 0;
-    for (int i = 0; i < length; i++) {
-        uint64_t h = fm_mix(c, (uint64_t)i);
-        unsigned among = (c & 64) && from->count > 10 ? 10 : (unsigned)from->count;
-        char letter = (char)fm_table.numbers[from->first + (int)(h % among)];
-        if (letter)
-            into[made++] = letter;
-    }
-    into[made] = 0;
-    return made;
-}
-
-/* Bytes of a pool that the function's numbers are in; those above ASCII with some of their low bits set. */
-static int make_bytes(char *into, uint32_t c)
-{
-    const struct fm_pool *from = &fm_table.pools[1];
-    int length = 1 + (int)(c % 12);
-    for (int i = 0; i < length; i++) {
-        uint64_t h = fm_mix(c, (uint64_t)i);
-        unsigned among = (h & 64) && from->count > 12 ? 12 : (unsigned)from->count;
-        unsigned value = (unsigned)fm_table.numbers[from->first + (int)(h / 128 % among)] & 255;
-        into[i] = (char)(value >= 128 && (h & 1) ? value | (h >> 32 & 31) : value);
-    }
-    for (uint32_t edits = next_choice() % 3; edits > 0; edits--)
-        length = edit_text(into, length, next_choice());
-    into[length] = 0;
-    return length;
-}
-
 static void fill_scalars(char *at, const struct fm_type *type, int count, int pool)
 {
-    uint32_t c = next_choice();
+    uint32_t c = fm_next();
     int given = count > MOST_PARTS - parts ? MOST_PARTS - parts : count;
     parts += given;
     if (type->kind == FM_CHAR && (c & 7) != 6) {
         char text[300];
-        uint32_t letters = next_choice();
-        int length = type->a && letters % 4 ? make_bytes(text, letters / 4) : make_text(text, letters);
+        uint32_t letters = fm_next();
+        int length = type->a && letters % 4 ? fm_make_bytes(text, letters / 4) : fm_make_text(text, letters);
         memset(at, 0, (size_t)count * (size_t)type->size);
         if (type->size == 1)
             memcpy(at, text, (size_t)(length < count ? length : count - 1));
         return;
     }
     memset(at, 0, (size_t)count * (size_t)type->size);
-    int pattern = c < 4 ? (int)c : c < SMALL ? (int)(c % 6) : (int)(c % 5 ? 4 : c / 5 % 6);
+    int pattern = c < 4 ? (int)c : c < FM_SMALL_CHOICE ? (int)(c % 6) : (int)(c % 5 ? 4 : c / 5 % 6);
     for (int i = 0; i < given; i++) {
         uint32_t own = pattern == 0 ? 0 : pattern == 3 ? c >> 3 : (uint32_t)(fm_mix(c, (uint64_t)i) & 0x7fffffffu);
         if ((pattern == 1 || pattern == 2) && type->kind != FM_ENUM && type->kind != FM_BOOL && type->kind != FM_FLOAT)
             store_integer(at + i * type->size, type->size, pattern == 1 ? i + 1 : given - i);
         else if (pattern == 5)
-            store_scalar(at + i * type->size, type, own % 3 == 0 ? own % SMALL : 0, pool);
+            store_scalar(at + i * type->size, type, own % 3 == 0 ? own % FM_SMALL_CHOICE : 0, pool);
         else if (pattern != 0)
             store_scalar(at + i * type->size, type, own, pool);
     }
-    uint32_t other = next_choice();
+    uint32_t other = fm_next();
     if (other % 4 != 3 && given > 0)
-        store_scalar(at + (int)(other / 4 % (unsigned)(given < 6 ? given : 6)) * type->size, type, next_choice(), pool);
+        store_scalar(at + (int)(other / 4 % (unsigned)(given < 6 ? given : 6)) * type->size, type, fm_next(), pool);
 }
 
 static void fill_several(char *at, int type, int count, int flags, int pool, int depth)
 {
     const struct fm_type *one = &fm_table.types[type];
-    uint64_t was_aside = aside;
+    int is_aside = 0;
     if (is_scalar(one->kind) && count > 1) {
         fill_scalars(at, one, count, pool);
         return;
@@ -255,12 +112,12 @@ static void fill_several(char *at, int type, int count, int flags, int pool, int
             memset(at + (size_t)i * (size_t)one->size, 0, (size_t)(count - i) * (size_t)one->size);
             break;
         }
-        if (i == 3 && !aside)
-            aside = fm_mix(next_choice(), 3) | 1;
+        if (i == 3)
+            is_aside = fm_aside_begin();
         fm_fill(at + (size_t)i * (size_t)one->size, type, flags, pool, depth + (i > 1));
     }
-    if (!was_aside)
-        aside = 0;
+    if (is_aside)
+        fm_aside_end();
 }
 
 static size_t alignment(int size) { return size % 16 == 0 ? 16 : size % 8 == 0 ? 8 : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1; }
@@ -268,8 +125,8 @@ static size_t alignment(int size) { return size % 16 == 0 ? 16 : size % 8 == 0 ?
 static void *new_text(int constant, int binary)
 {
     char text[300];
-    uint32_t c = next_choice();
-    int length = binary && c % 4 ? make_bytes(text, c / 4) : make_text(text, c);
+    uint32_t c = fm_next();
+    int length = binary && c % 4 ? fm_make_bytes(text, c / 4) : fm_make_text(text, c);
     size_t room = constant ? (size_t)length + 1 : 256;
     char *made = fm_allocate(room, 1, -2, (int)room);
     if (made != NULL) {
@@ -297,7 +154,7 @@ static void *new_target(int type, int constant, int flags, int pool, int depth)
         if (made != NULL) {
             memset(made, 0, 64);
             for (int i = 0; i < 2; i++)
-                made[i] = number_of(next_choice(), 0, 0);
+                made[i] = fm_number(fm_next(), 0, 0);
         }
         return made;
     }
@@ -308,7 +165,7 @@ static void *new_target(int type, int constant, int flags, int pool, int depth)
         count = filled = (flags & FM_OUT) && !(flags & FM_INDEXED) ? 1 : 24;
     else if (one->kind == FM_POINTER) {
         count = 8;
-        filled = 1 + (int)(next_choice() % 5);
+        filled = 1 + (int)(fm_next() % 5);
     } else if (flags & FM_INDEXED || (one->size <= 32 && depth == 0))
         count = filled = one->size <= 64 ? 12 : one->size <= 256 ? 6 : 2;
     char *made = fm_allocate((size_t)one->size * (size_t)count, alignment(one->size), type, count);
@@ -327,8 +184,8 @@ static void fill_pointer(void *at, const struct fm_type *type, int flags, int po
 {
     const struct fm_type *target = &fm_table.types[type->a];
     void *value = NULL;
-    uint32_t c = next_choice();
-    unsigned way = c < SMALL ? c % 8 : (c >> 3) % 8;
+    uint32_t c = fm_next();
+    unsigned way = c < FM_SMALL_CHOICE ? c % 8 : (c >> 3) % 8;
     if (target->kind == FM_FUNCTION) {
         int fitting = 0;
         for (int i = 0; i < fm_table.callback_count; i++)
@@ -347,7 +204,7 @@ static void fill_pointer(void *at, const struct fm_type *type, int flags, int po
             memcpy(at, &streams[c / 8 % (unsigned)stream_count], sizeof(void *));
             return;
         }
-        int length = make_text(text, next_choice());
+        int length = fm_make_text(text, fm_next());
         int was = fm_active;
         fm_active = 0;
         FILE *stream = tmpfile();
@@ -382,7 +239,7 @@ static void fill_pointer(void *at, const struct fm_type *type, int flags, int po
 static void fill_bits(char *at, const struct fm_member *member, uint32_t c)
 {
     const struct fm_type *type = &fm_table.types[member->type];
-    uint64_t value = type->kind == FM_BOOL ? c & 1 : (uint64_t)number_of(c, 0, 0);
+    uint64_t value = type->kind == FM_BOOL ? c & 1 : (uint64_t)fm_number(c, 0, 0);
     for (int bit = 0; bit < member->bits; bit++) {
         int where = member->bit + bit;
         unsigned char mask = (unsigned char)(1u << (where % 8));
@@ -409,7 +266,7 @@ void fm_fill(void *at, int number, int flags, int pool, int depth)
         for (int i = 0; i < type->b; i++) {
             const struct fm_member *member = &fm_table.members[type->a + i];
             if (member->bits)
-                fill_bits(at, member, next_choice());
+                fill_bits(at, member, fm_next());
             else
                 fm_fill((char *)at + member->offset, member->type, member->flags, 0, depth + (depth == 0));
         }
@@ -430,13 +287,13 @@ void fm_fill(void *at, int number, int flags, int pool, int depth)
             memset(at, 0, (size_t)type->size);
         break;
     default: {
-        uint32_t c = next_choice();
+        uint32_t c = fm_next();
         if ((flags & FM_LENGTH) && (type->kind == FM_SIGNED || type->kind == FM_UNSIGNED)
-            && (c < SMALL ? c % 8 < 6 : (c >> 3) % 8 < 6))
-            store_integer(at, type->size, remember((int64_t)((c >> 6 ^ c) % (unsigned)(last_count + 1))));
+            && (c < FM_SMALL_CHOICE ? c % 8 < 6 : (c >> 3) % 8 < 6))
+            store_integer(at, type->size, fm_remember((int64_t)((c >> 6 ^ c) % (unsigned)(last_count + 1))));
         else if ((flags & FM_SMALL) && (type->kind == FM_SIGNED || type->kind == FM_UNSIGNED)
-                 && (c < SMALL ? c % 4 : (c >> 3) % 4))
-            store_integer(at, type->size, remember((int64_t)((c >> 5 ^ c) % 8)));
+                 && (c < FM_SMALL_CHOICE ? c % 4 : (c >> 3) % 4))
+            store_integer(at, type->size, fm_remember((int64_t)((c >> 5 ^ c) % 8)));
         else
             store_scalar(at, type, c, pool);
     }
@@ -451,9 +308,9 @@ static void change_scalars(char *at, const struct fm_type *type)
         const struct fm_type *inner = &fm_table.types[member->type];
         if (inner->kind == FM_STRUCT)
             change_scalars(at + member->offset, inner);
-        else if (is_scalar(inner->kind) && (next_choice() & 1)) {
+        else if (is_scalar(inner->kind) && (fm_next() & 1)) {
             if (member->bits)
-                fill_bits(at, member, next_choice());
+                fill_bits(at, member, fm_next());
             else
                 fm_fill(at + member->offset, member->type, member->flags, 0, 1);
         }
@@ -467,7 +324,7 @@ void fm_fill_global(void *at, const struct fm_place *global)
         return;
     if (global->flags & FM_STARTS) {
         static const char zero[sizeof(void *)];
-        uint32_t c = next_choice();
+        uint32_t c = fm_next();
         if ((c & 1) == 0)
             return;
         if (type->kind == FM_STRUCT) {
@@ -484,14 +341,10 @@ void fm_fill_global(void *at, const struct fm_place *global)
 /* What something made up answers: decided by the state's choices at a place that hashes what was asked. */
 void fm_fill_answer(void *at, int type, const char *name, uint64_t where)
 {
-    int was = at_place;
-    uint64_t was_place = place;
-    place = fm_mix(where, fm_hash_text(name, strlen(name)));
-    at_place = 1;
+    struct fm_reading was = fm_read_at(fm_asked(name, where));
     parts = objects_made = 0;
     fm_fill(at, type, FM_OUT, 0, 1);
-    at_place = was;
-    place = was_place;
+    fm_read_on(was);
 }
 
 /* Numbers among the globals become others, as what is made up might have changed them. */
@@ -504,52 +357,23 @@ void fm_change_globals(uint64_t where)
     }
 }
 
-/* One of some answers, decided like those of stand-ins. */
-int64_t fm_draw_answer(const char *name, uint64_t where, int count)
-{
-    int was = at_place;
-    uint64_t was_place = place;
-    place = fm_mix(where, fm_hash_text(name, strlen(name)));
-    at_place = 1;
-    uint32_t c = next_choice();
-    at_place = was;
-    place = was_place;
-    return c % (unsigned)count;
-}
-
-/* A text, decided like the answers of stand-ins, into a buffer of 300 bytes. */
-void fm_draw_text(const char *name, uint64_t where, char *into)
-{
-    int was = at_place;
-    uint64_t was_place = place;
-    place = fm_mix(where, fm_hash_text(name, strlen(name)));
-    at_place = 1;
-    make_text(into, next_choice());
-    at_place = was;
-    place = was_place;
-}
-
 /* Lines of texts and numbers, or small numbers of four bytes, into a file that the function may read. */
 void fm_file_text(int fd, uint64_t where)
 {
-    int was = at_place;
-    uint64_t was_place = place;
-    place = fm_mix(77, where);
-    at_place = 1;
-    uint32_t lines = next_choice(), binary = next_choice() % 4 == 3 && where;
+    struct fm_reading was = fm_read_at(fm_mix(77, where));
+    uint32_t lines = fm_next(), binary = fm_next() % 4 == 3 && where;
     for (uint32_t i = 0; i < (binary ? 48 : lines % 6); i++) {
         char text[300];
-        uint32_t c = binary ? 0 : next_choice();
-        int length = (c & 1) ? snprintf(text, sizeof text, "%lld", (long long)number_of(next_choice(), 0, 0))
-                             : make_text(text, next_choice());
+        uint32_t c = binary ? 0 : fm_next();
+        int length = (c & 1) ? snprintf(text, sizeof text, "%lld", (long long)fm_number(fm_next(), 0, 0))
+                             : fm_make_text(text, fm_next());
         text[length++] = '\n';
         if (binary) {
-            store_integer(text, 4, number_of(next_choice() % 64, 0, 0));
+            store_integer(text, 4, fm_number(fm_next() % 64, 0, 0));
             length = 4;
         }
         if (write(fd, text, (size_t)length) != length)
             break;
     }
-    at_place = was;
-    place = was_place;
+    fm_read_on(was);
 }

@@ -1,4 +1,4 @@
-/* Reads the table of types and the input states, forks a process for each state, and passes on what it says. */
+/* Forks a process for each input state, makes its arguments, calls, and passes on what came of it. */
 #define _GNU_SOURCE
 #include "runtime.h"
 #include <dlfcn.h>
@@ -25,7 +25,6 @@
 #define MOST_BODY (4 << 20)
 #define VIOLATION 99
 
-struct fm_table fm_table;
 struct fm_program fm_program;
 
 static void *parameter_values[64];
@@ -57,145 +56,6 @@ static void give(const char *name, const void *at, int type, const char *dumped)
         fm_printf(&one, " /* %06llx */", (unsigned long long)fm_hash_text(dumped, strlen(dumped)) & 0xffffff);
     fm_given(one.data, one.length);
     free(one.data);
-}
-
-/* --------------------------------------------------------------------------------------------- reading */
-
-static char *input, *input_end;
-
-static long number(void)
-{
-    char *end;
-    long value = strtol(input, &end, 10);
-    if (end == input || end > input_end) { fprintf(stderr, "the table is damaged\n"); exit(71); }
-    input = end;
-    return value;
-}
-
-static int64_t wide(void) { return (int64_t)number(); }
-
-static char *word(void)   /* hexadecimal digits of a text, or "-" for an empty one */
-{
-    while (*input == ' ' || *input == '\n') input++;
-    char *start = input;
-    while (*input != ' ' && *input != '\n' && *input) input++;
-    size_t length = *start == '-' ? 0 : (size_t)(input - start) / 2;
-    char *made = malloc(length + 1);
-    for (size_t i = 0; i < length; i++) {
-        unsigned value;
-        sscanf(start + 2 * i, "%2x", &value);
-        made[i] = (char)value;
-    }
-    made[length] = 0;
-    return made;
-}
-
-static void *room(long count, size_t size) { return calloc((size_t)count + 1, size); }
-
-static char *slurp(const char *path)
-{
-    struct stat info;
-    int fd = open(path, O_RDONLY);
-    if (fd < 0 || fstat(fd, &info) != 0) { fprintf(stderr, "cannot read %s\n", path); exit(71); }
-    char *text = malloc((size_t)info.st_size + 1);
-    ssize_t got = read(fd, text, (size_t)info.st_size);
-    text[got < 0 ? 0 : got] = 0;
-    close(fd);
-    input = text;
-    input_end = text + info.st_size;
-    return text;
-}
-
-static struct fm_place *places(int *count)
-{
-    *count = (int)number();
-    struct fm_place *list = room(*count, sizeof *list);
-    for (int i = 0; i < *count; i++) {
-        list[i].type = (int)number();
-        list[i].flags = (int)number();
-        list[i].pool = (int)number();
-        list[i].name = word();
-    }
-    return list;
-}
-
-static void read_table(const char *path)
-{
-    struct fm_table *t = &fm_table;
-    slurp(path);
-    t->result = (int)number();
-    t->uses_errno = (int)number();
-    t->uses_stdin = (int)number();
-    t->type_count = (int)number();
-    t->types = room(t->type_count, sizeof *t->types);
-    for (int i = 0; i < t->type_count; i++) {
-        t->types[i].kind = (int)number();
-        t->types[i].size = (int)number();
-        t->types[i].a = (int)number();
-        t->types[i].b = (int)number();
-        t->types[i].name = word();
-    }
-    t->member_count = (int)number();
-    t->members = room(t->member_count, sizeof *t->members);
-    for (int i = 0; i < t->member_count; i++) {
-        struct fm_member *m = &t->members[i];
-        m->type = (int)number();
-        m->offset = (int)number();
-        m->bit = (int)number();
-        m->bits = (int)number();
-        m->flags = (int)number();
-        m->name = word();
-    }
-    t->enumerator_count = (int)number();
-    t->enumerators = room(t->enumerator_count, sizeof *t->enumerators);
-    for (int i = 0; i < t->enumerator_count; i++)
-        t->enumerators[i] = wide();
-    t->parameters = places(&t->parameter_count);
-    t->globals = places(&t->global_count);
-    t->callbacks = places(&t->callback_count);
-    t->stub_count = (int)number();
-    t->stubs = room(t->stub_count, sizeof *t->stubs);
-    int total = (int)number(), place = 0;
-    t->stub_types = room(total, sizeof *t->stub_types);
-    for (int i = 0; i < t->stub_count; i++) {
-        t->stubs[i].name = word();
-        t->stubs[i].result = (int)number();
-        t->stubs[i].variadic = (int)number();
-        t->stubs[i].count = (int)number();
-        t->stubs[i].first = place;
-        for (int k = 0; k < t->stubs[i].count; k++)
-            t->stub_types[place++] = (int)number();
-    }
-    t->function_count = (int)number();
-    t->functions = room(t->function_count, sizeof *t->functions);
-    for (int i = 0; i < t->function_count; i++)
-        t->functions[i] = word();
-    t->pool_count = (int)number();
-    t->pools = room(t->pool_count, sizeof *t->pools);
-    total = (int)number();
-    t->numbers = room(total, sizeof *t->numbers);
-    place = 0;
-    for (int i = 0; i < t->pool_count; i++) {
-        t->pools[i].first = place;
-        t->pools[i].count = (int)number();
-        for (int k = 0; k < t->pools[i].count; k++)
-            t->numbers[place++] = wide();
-    }
-    t->text_count = (int)number();
-    t->texts = room(t->text_count, sizeof *t->texts);
-    for (int i = 0; i < t->text_count; i++)
-        t->texts[i] = word();
-    t->block_count = (int)number();
-    total = (int)number();
-    t->block_starts = room(t->block_count + 1, sizeof *t->block_starts);
-    t->block_lines = room(total, sizeof *t->block_lines);
-    place = 0;
-    for (int i = 0; i < t->block_count; i++) {
-        t->block_starts[i] = place;
-        for (int count = (int)number(); count > 0; count--)
-            t->block_lines[place++] = (int)number();
-    }
-    t->block_starts[t->block_count] = place;
 }
 
 static int find_range(struct dl_phdr_info *info, size_t size, void *base)
@@ -272,7 +132,9 @@ void fm_finish(const char *exception, const char *message)
     fm_active = 0;
     fflush(NULL);
     if (exception != NULL && strcmp(exception, "endless") == 0) {
-        fm_put(&out, "{\"outcome\": \"endless\"}");
+        fm_put(&out, "{\"outcome\": \"endless\", ");
+        fm_trace_dump(&out, with_lines);
+        fm_put(&out, "}");
         write_all(RESULT, out.data, out.length);
         syscall(SYS_exit_group, 0);
     }
@@ -333,14 +195,10 @@ void fm_finish(const char *exception, const char *message)
     put_stream(&out, stderr_copy);
     fm_put(&out, ", \"files\": {");
     fm_files_dump(&out);
-    fm_put(&out, "}, \"lines\": [");
-    if (with_lines)
-        fm_blocks_dump(&out, 1);
-    fm_put(&out, "], \"features\": [");
-    if (with_lines)
-        fm_blocks_dump(&out, 0);
-    fm_printf(&out, "], \"detail\": \"\", \"choices_used\": %d, \"made_up\": %s, \"shown\": [",
-              fm_choices_used(), fm_made_up ? "true" : "false");
+    fm_put(&out, "}, ");
+    fm_trace_choices(fm_choices_used());
+    fm_trace_dump(&out, with_lines);
+    fm_printf(&out, ", \"detail\": \"\", \"made_up\": %s, \"shown\": [", fm_made_up ? "true" : "false");
     fm_put(&out, shown.data ? shown.data : "");
     fm_put(&out, "]}");
     write_all(RESULT, out.data, out.length);
@@ -394,6 +252,7 @@ static void run_state(uint64_t seed, const uint32_t *choices, int count, const c
     for (int i = 0; i < fm_table.global_count; i++)
         fm_fill_global(fm_program.globals[i], &fm_table.globals[i]);
     fm_arguments_done();
+    fm_trace_choices(fm_choices_used());
     for (int i = 0; i < fm_table.parameter_count; i++) {
         const struct fm_place *place = &fm_table.parameters[i];
         struct fm_text text = {0};
@@ -477,6 +336,7 @@ static void one_state(int index, uint64_t seed, const uint32_t *choices, int cou
     static char body[MOST_BODY];
     size_t length = 0;
     if (mkdir(directory, 0700) != 0 || pipe(ends) != 0) { fprintf(stderr, "cannot prepare a state\n"); exit(73); }
+    fm_trace_clear();
     pid_t child = (pid_t)syscall(SYS_fork);
     if (child < 0) { fprintf(stderr, "cannot fork\n"); exit(73); }
     if (child == 0) {
@@ -525,12 +385,20 @@ static void one_state(int index, uint64_t seed, const uint32_t *choices, int cou
         snprintf(detail, sizeof detail, "%.*s", length < 100 ? (int)length : 100, body);
     } else if (WEXITSTATUS(status) != 0)
         outcome = "missing";
-    if (strcmp(outcome, "recorded") != 0)
-        length = 0;
+    struct fm_text way = {0};
+    if (strcmp(outcome, "recorded") != 0) {
+        fm_put(&way, "{");
+        fm_trace_dump(&way, with_lines);
+        fm_put(&way, "}");
+    }
+    const char *said = way.data ? way.data : body;
+    if (way.data)
+        length = way.length;
     char head[256];
     int head_length = snprintf(head, sizeof head, "%d %s %.6f %zu %s\n", index, outcome, spent, length, detail);
     write_all(OUT, head, (size_t)head_length);
-    write_all(OUT, body, length);
+    write_all(OUT, said, length);
+    free(way.data);
     if (rmdir(directory) != 0)
         nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -540,20 +408,21 @@ int fm_main(int argc, char **argv)
 {
     if (argc < 6)
         return 70;
-    read_table(argv[1]);
+    fm_read_table(argv[1]);
     load(argv[3]);
     with_lines = atoi(argv[4]);
     double timeout = atof(argv[5]) / 1000.0;
     fm_memory_begin();
     fm_given_begin();
-    char *text = slurp(argv[2]);
-    long states = number();
+    fm_trace_begin();
+    char *text = fm_slurp(argv[2]);
+    long states = fm_read_number();
     for (long index = 0; index < states; index++) {
-        uint64_t seed = (uint64_t)number();
-        long count = number();
-        uint32_t *choices = room(count, sizeof *choices);
+        uint64_t seed = (uint64_t)fm_read_number();
+        long count = fm_read_number();
+        uint32_t *choices = fm_room_for(count, sizeof *choices);
         for (long i = 0; i < count; i++)
-            choices[i] = (uint32_t)number();
+            choices[i] = (uint32_t)fm_read_number();
         one_state((int)index, seed, choices, (int)count, timeout);
         free(choices);
     }

@@ -65,20 +65,40 @@ size_t fm_room(const void *address);   /* bytes that may be read from here; 0 if
 struct fm_object *fm_find_like(int type, unsigned nth);
 void fm_violation(const char *what, size_t size) __attribute__((noreturn));
 
-/* filling.c */
+/* reading.c */
+long fm_read_number(void);
+char *fm_slurp(const char *path);
+void *fm_room_for(long count, size_t size);
+void fm_read_table(const char *path);
+
+/* choosing.c */
+#define FM_SMALL_CHOICE 65536u          /* choices below are an index into a pool */
+struct fm_reading { int at_place; uint64_t place; };
 void fm_choices_begin(const uint32_t *choices, int count, uint64_t seed);
 void fm_arguments_done(void);
 int fm_choices_used(void);
 uint64_t fm_mix(uint64_t a, uint64_t b);
 uint64_t fm_hash_text(const char *text, size_t length);
 uint64_t fm_seed(void);
+uint32_t fm_next(void);
+int64_t fm_remember(int64_t value);
+int64_t fm_number(uint32_t c, int pool, int wide);
+int fm_aside_begin(void);
+void fm_aside_end(void);
+struct fm_reading fm_read_at(uint64_t where);
+void fm_read_on(struct fm_reading was);
+uint64_t fm_asked(const char *name, uint64_t where);
+void fm_draw_text(const char *name, uint64_t place, char *into);
+int64_t fm_draw_answer(const char *name, uint64_t place, int count);
+int fm_make_text(char *into, uint32_t c);
+int fm_make_bytes(char *into, uint32_t c);
+
+/* filling.c */
 void fm_fill(void *at, int type, int flags, int pool, int depth);
 void fm_fill_global(void *at, const struct fm_place *place);
 void fm_change_globals(uint64_t place);
 void fm_fill_answer(void *at, int type, const char *name, uint64_t place);
 void fm_file_text(int fd, uint64_t where);
-void fm_draw_text(const char *name, uint64_t place, char *into);
-int64_t fm_draw_answer(const char *name, uint64_t place, int count);
 
 /* dumping.c */
 struct fm_text { char *data; size_t length, room; };
@@ -94,8 +114,13 @@ void fm_world_begin(void);
 void fm_log(const char *name, struct fm_text *arguments, struct fm_text *answer);
 extern struct fm_text fm_calls;
 extern int fm_made_up, fm_ended;
-void fm_blocks_dump(struct fm_text *out, int lines);
 void fm_files_dump(struct fm_text *out);
+
+/* tracing.c */
+void fm_trace_begin(void);
+void fm_trace_clear(void);
+void fm_trace_choices(int used);
+void fm_trace_dump(struct fm_text *out, int with_lines);
 
 /* given.c */
 void fm_given_begin(void);

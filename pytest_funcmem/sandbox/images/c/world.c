@@ -284,49 +284,6 @@ void fm_world_begin(void)
     on_exit(on_exit_of, NULL);
 }
 
-/* ------------------------------------------------------------------------------ the way that a run took */
-
-#define MOST_FEATURES 2048
-static unsigned char seen[8192];
-static int previous, feature_count;
-static int features[MOST_FEATURES];
-static unsigned char edges[1 << 17];
-
-void __sanitizer_cov_trace_pc(void)
-{
-    if (!fm_active)
-        return;
-    uint64_t here = (uint64_t)__builtin_return_address(0);
-    int low = 0, high = fm_program.block_count;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (fm_program.blocks[middle] < here) low = middle + 1; else high = middle;
-    }
-    if (low >= fm_program.block_count || fm_program.blocks[low] != here)
-        return;
-    if (low < (int)sizeof seen)
-        seen[low] = 1;
-    unsigned edge = ((unsigned)previous * 8191u + (unsigned)low) & 0xFFFFF;
-    previous = low + 1;
-    if (!(edges[edge / 8] >> (edge % 8) & 1) && feature_count < MOST_FEATURES) {
-        edges[edge / 8] = (unsigned char)(edges[edge / 8] | 1u << (edge % 8));
-        features[feature_count++] = (int)edge;
-    }
-}
-
-void fm_blocks_dump(struct fm_text *out, int lines)
-{
-    int first = 1;
-    if (lines) {
-        for (int block = 0; block < fm_table.block_count && block < (int)sizeof seen; block++)
-            if (seen[block])
-                for (int i = fm_table.block_starts[block]; i < fm_table.block_starts[block + 1]; i++, first = 0)
-                    fm_printf(out, first ? "%d" : ", %d", fm_table.block_lines[i]);
-    } else
-        for (int i = 0; i < feature_count; i++)
-            fm_printf(out, i ? ", %d" : "%d", features[i]);
-}
-
 static void dump_file(struct fm_text *out, const char *name)
 {
     char content[MOST_FILE];
