@@ -258,7 +258,7 @@ class _Cutter:
 
     def _opens_body(self) -> bool:
         """Whether a brace begins a function's body: after a parameter list, and not in an initialiser."""
-        words = self._open[:-1]
+        words = [word for word in self._open[:-1] if word.kind != "directive"]
         if not words or any(word.text == "=" for word in words):
             return False
         if words[-1].text == ")":

@@ -20,6 +20,7 @@ from pytest_funcmem.harness.compiled.c.native import PROGRAM, build_limits, nati
 from pytest_funcmem.harness.compiled.c.scaffold import Tail, assembled, parts_of, peeks, tail_of
 from pytest_funcmem.harness.compiled.c.slicing import Slice, SourceFile
 from pytest_funcmem.harness.compiled.c.standins import StandIns
+from pytest_funcmem.harness.compiled.c.system import system_calls
 
 __all__ = ["Compiled", "compile_around"]
 
@@ -52,6 +53,7 @@ class _Answer:
     complaints: tuple[Complaint, ...]
     complaint: str
     missing: tuple[str, ...]
+    borrowed: tuple[str, ...]
     description: Description | None
     headers: frozenset[str]
 
@@ -105,8 +107,11 @@ class _Compilation:
             # What stands behind an error of syntax may be said only because of it.
             torn = next((place for place, item in enumerate(complaints) if _is_torn(item)), None)
             changed = False
-            for complaint in complaints if torn is None else complaints[: torn + 1]:
-                changed = self._mender.mend(complaint, parts) or changed
+            for guessing in (False, True):
+                for complaint in complaints if torn is None else complaints[: torn + 1]:
+                    changed = self._mender.mend(complaint, parts, guessing=guessing) or changed
+                if changed:
+                    break
             if not changed and torn is not None:
                 changed = self._leave_out([complaints[torn]])
                 for complaint in () if changed else complaints:
@@ -181,7 +186,8 @@ class _Compilation:
         answer = self._ask(assembled({**parts, "peeks.c": keep}))
         if answer.description is None:
             return self._failed(answer)
-        missing = [name for name in answer.missing if _NAME.fullmatch(name)]
+        system = system_calls(answer.borrowed)
+        missing = [name for name in answer.missing if _NAME.fullmatch(name)] + system
         if missing:
             answer = self._ask(assembled({**parts, "peeks.c": keep + peeks(missing)}))
         description = answer.description
@@ -195,6 +201,7 @@ class _Compilation:
                 missing=missing,
                 never_return=frozenset(item for item in missing if self._source.never_returns(item)),
                 functions=functions,
+                system=frozenset(system),
             )
         except UnspeakableTypeError as exc:
             return Inconclusive(reason="unsupported_signature", detail=f"it cannot be called: {exc}")
@@ -255,19 +262,24 @@ def _read(records: Sequence[bytes], outcome: str) -> _Answer:
     except (ValueError, RecursionError):
         value = {}
     value = value if isinstance(value, dict) else {}
-    missing = value.get("missing")
+    missing, borrowed = value.get("missing"), value.get("borrowed")
     complaint = value.get("complaint")
     headers = value.get("headers")
     stopped = () if value else (_stopped(outcome),)
     return _Answer(
         complaints=(*read_complaints(value.get("diagnostics")), *stopped),
         complaint=complaint[:500] if isinstance(complaint, str) else "",
-        missing=tuple(name for name in missing if isinstance(name, str)) if isinstance(missing, list) else (),
+        missing=_names(missing),
+        borrowed=_names(borrowed),
         description=read_description(value.get("description")),
         headers=frozenset(name for name, there in headers.items() if there is True)
         if isinstance(headers, dict)
         else frozenset(),
     )
+
+
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 
 
 def _stopped(outcome: str) -> Complaint:

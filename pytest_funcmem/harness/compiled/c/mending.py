@@ -28,12 +28,14 @@ _NAME = re.compile(r"[A-Za-z_]\w{0,200}")
 class Mender(MacroMaking):
     """Changes stand-ins by complaints."""
 
-    def mend(self, complaint: Complaint, files: Mapping[str, str]) -> bool:
+    def mend(self, complaint: Complaint, files: Mapping[str, str], *, guessing: bool = True) -> bool:
         """Make up what a complaint is about.
 
         Args:
             complaint: What the compiler said.
             files: The parts of the text by name.
+            guessing: Whether something may be made up of which little is known so far: types that other
+                complaints tell are better.
 
         Returns:
             Whether anything was changed.
@@ -49,7 +51,9 @@ class Mender(MacroMaking):
         self._arguments = self._macro_arguments(complaint)
         for pattern, rule in _RULES:
             match = pattern.search(complaint.message)
-            if match is not None and rule(self, complaint, match):
+            if match is None or (rule in _GUESSES and not guessing):
+                continue
+            if rule(self, complaint, match):
                 return True
         return False
 
@@ -167,7 +171,8 @@ class Mender(MacroMaking):
             or re.search(rf"\bcase\s+{word}\s*:", self._all)
             or re.match(r"k?[A-Z]+_?[A-Z]", name)
         ):
-            made.add_constant(name)
+            bits = rf"(?<![&|])[&|]=?\s*~?\(?\s*{word}\b|\b{word}\s*(?:\|(?!\|)|&(?!&))"
+            made.add_constant(name, is_flag=re.search(bits, self._all) is not None)
         else:
             made.variables[name] = "int @"
         return True
@@ -298,6 +303,8 @@ class Mender(MacroMaking):
             return self._argument(argument[2], int(argument[1]), given, complaint) or self._any_arguments(
                 argument[2], complaint
             )
+        if self._unified(wanted, given):
+            return True
         found = self._node(complaint, whole=True)
         if found is None:
             return False
@@ -315,6 +322,18 @@ class Mender(MacroMaking):
         if "initializ" in complaint.message:
             node = _initialiser(node)
         return self.retype(node, text, shape_of(wanted))
+
+    def _unified(self, wanted: str, given: str) -> bool:
+        """Of two structs that pointers are taken for each other, one that was only guessed is the other one."""
+        stars = [text.count("*") for text in (wanted, given)]
+        if stars[0] != stars[1] or not stars[0] or "(" in wanted + given or "void" in wanted + given:
+            return False
+        words = [re.sub(r"\b(?:const|volatile)\b|\*", "", text).strip() for text in (wanted, given)]
+        for word, other in (words, reversed(words)):
+            tag = word.removeprefix("struct ")
+            if tag.startswith("fm_of_") and tag in self.standins.structs and word != other:
+                return self._once("same", word, other) and self.standins.unify(tag, other)
+        return False
 
     def _argument(self, name: str, number: int, given: str, complaint: Complaint) -> bool:
         """What the compiler tells of an argument of a stand-in."""
@@ -455,6 +474,9 @@ def _initialiser(node: Node) -> Node:
     return node
 
 
+_GUESSES: frozenset[Callable[[Mender, Complaint, re.Match[str]], bool]] = frozenset(
+    {Mender.no_structure, Mender.no_pointer_to_structure, Mender.no_pointer, Mender.no_scalar, Mender.comparison}
+)
 _Rule = Callable[[Mender, Complaint, "re.Match[str]"], bool]
 _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
     (re.compile(pattern), rule)

@@ -1,4 +1,4 @@
-"""How a function uses its parameters, as far as its text tells: which are walked over, which only written."""
+"""How code uses names, as far as its text tells: which are walked over, followed, counted by, only written."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 
 from pytest_funcmem.core.records import SourceFunction
-from pytest_funcmem.harness.compiled.c.table import INDEXED, OUT
+from pytest_funcmem.harness.compiled.c.table import FOLLOWED, INDEXED, OUT, SMALL
 
-__all__ = ["small_names", "uses_of"]
+__all__ = ["buffer_room", "flags_of", "uses_of"]
 
 
 def uses_of(function: SourceFunction, names: Iterable[str]) -> dict[str, int]:
@@ -25,12 +25,37 @@ def uses_of(function: SourceFunction, names: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def small_names(codes: Iterable[str]) -> frozenset[str]:
-    """Names that some code uses as an index or as the bound of a loop, where large values only run wild."""
-    found: set[str] = set()
+def flags_of(codes: Iterable[str]) -> dict[str, int]:
+    """Flags of the table for names of any kind, by how some code uses them.
+
+    Indices and bounds of loops are small, as large values only run wild. What is indexed points to several
+    things. What is followed has to point somewhere for anything to happen; a variable passes its use on to the
+    member that it is a copy of.
+    """
+    found: dict[str, int] = {}
+
+    def note(names: Iterable[str], flag: int) -> None:
+        for name in names:
+            found[name] = found.get(name, 0) | flag
+
     for code in codes:
         for inner in re.findall(r"\[([^\[\]]{1,80})\]", code):
-            found.update(re.findall(r"[A-Za-z_]\w*", inner))
+            note(re.findall(r"[A-Za-z_]\w*", inner), SMALL)
         for bound in re.findall(r"\b(?:for|while)\s*\([^{;]*;?[^;{]*?<=?\s*([\w.>\- ]{1,60})", code):
-            found.update(re.findall(r"[A-Za-z_]\w*", bound))
-    return frozenset(found)
+            note(re.findall(r"[A-Za-z_]\w*", bound), SMALL)
+        note(re.findall(r"([A-Za-z_]\w*)\s*(?:\)\s*)?\[", code), INDEXED)
+        note(re.findall(r"([A-Za-z_]\w*)\s*(?:\)\s*|\[[^\[\]]{1,80}\]\s*)?->", code), FOLLOWED)
+        note(re.findall(r"([A-Za-z_]\w*)\s*\[", code), FOLLOWED)
+        note(re.findall(r"\*\s*(?:[A-Za-z_]\w*\s*(?:->|\.)\s*)+([A-Za-z_]\w*)", code), FOLLOWED)
+        for name, member in re.findall(r"\b(\w+)\s*=[^=;,]*?(?:->|\.)\s*(\w+)\s*[;,)]", code):
+            note([member], found.get(name, 0) & (INDEXED | FOLLOWED))
+    return found
+
+
+def buffer_room(codes: Iterable[str]) -> int:
+    """Bytes of a buffer that are enough for every place in it that some code names by a number."""
+    most = 0
+    for code in codes:
+        for text in re.findall(r"(?:\[\s*|\w\s*\+\s*)(0[xX][0-9a-fA-F]{1,4}|\d{1,5})\b", code):
+            most = max(most, int(text, 16) if text[:2] in ("0x", "0X") else int(text))
+    return 256 if most < 240 or most > 4000 else (most + 64 + 255) // 256 * 256

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from pytest_funcmem.harness.compiled.c.chunks import Token
+from pytest_funcmem.harness.compiled.c.constants import number
 
 _T = TypeVar("_T")
 
@@ -63,16 +64,24 @@ _BY_NAME: tuple[tuple[re.Pattern[str], Sequence[int]], ...] = (
     (re.compile(r"(?i).*year.*|yr"), (2024, 2000, 1900, 1999, 2023, 1970, 2100, 1600, 4, 100)),
     (re.compile(r"(?i)mon|month|mm"), (1, 2, 12, 3, 4, 6, 0, 7, 8, 9, 11, 13)),
     (re.compile(r"(?i)m?day|mday|dd|dom"), (1, 15, 28, 29, 30, 31, 0, 7, 32)),
+    (re.compile(r"st_mode"), (0o100644, 0o40755, 0o120777, 0o100755, 0o20620, 0o60660, 0o10644, 0o140755)),
 )
 
 
-def number_pools(words: Iterable[Token]) -> tuple[tuple[int, ...], ...]:
-    """Pools by number: 0 for numbers, 1 for characters, then those that go with names."""
+def number_pools(words: Iterable[Token], constants: Iterable[int]) -> tuple[tuple[int, ...], ...]:
+    """Pools by number: 0 for numbers, 1 for characters, then those that go with names.
+
+    Args:
+        words: Tokens of the function.
+        constants: Values of the names in it that stand for numbers.
+    """
     literals: dict[int, None] = {}
     letters: dict[int, None] = {}
+    for value in constants:
+        literals.setdefault(value)
     for token in words:
         if token.kind == "number":
-            value = _number(token.text)
+            value = number(token.text)
             if value is not None and abs(value) < 1 << 62:
                 for near in (value, value - 1, value + 1):
                     literals.setdefault(near)
@@ -146,18 +155,6 @@ def _interleaved(first: Sequence[_T], second: Sequence[_T]) -> list[_T]:
             if place < len(part):
                 found.setdefault(part[place])
     return list(found)
-
-
-def _number(text: str) -> int | None:
-    stripped = text.rstrip("uUlLfF") if not text.lower().startswith("0x") else text.rstrip("uUlL")
-    try:
-        if re.fullmatch(r"0[0-7]+", stripped):
-            return int(stripped, 8)
-        if re.fullmatch(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)", stripped):
-            return int(stripped, 0)
-        return int(float(stripped))
-    except (ValueError, OverflowError):
-        return None
 
 
 def _unquoted(text: str) -> bytes:

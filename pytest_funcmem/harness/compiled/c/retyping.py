@@ -217,14 +217,14 @@ class Retyping:
     def _retype_type(self, name: str, shape: str) -> bool:
         if self.standins.types.get(name) == shape or not self._once("type", name, shape):
             return False
-        if name in re.findall(r"\w+", shape) or self._forgets(self.standins.types[name], f"fm_{name}", shape):
+        if name in re.findall(r"\w+", shape) or self._forgets(self.standins.types[name], f"fm_{name}"):
             return False
         self.standins.add_type(name, shape)
         return True
 
-    def _forgets(self, was: str, tag: str, shape: str) -> bool:
-        """Whether a struct of which members are known would become something that has none."""
-        return was == "struct" and bool(self.standins.structs.get(tag)) and "struct" not in shape
+    def _forgets(self, was: str, tag: str) -> bool:
+        """Whether a struct of which members are known would become something else."""
+        return was == "struct" and bool(self.standins.structs.get(tag))
 
     def _retype_member(self, member: str, shape: str, owner: str | None) -> bool:
         changed = False

@@ -54,6 +54,7 @@ class Definition:
         parameters: Their types.
         variadic: Whether it takes more.
         returns: Whether it comes back.
+        asks_system: Whether it stands for a function of the library that asks the system.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Definition:
     parameters: tuple[int, ...]
     variadic: bool = False
     returns: bool = True
+    asks_system: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,7 @@ def tail_of(
     missing: Sequence[str],
     never_return: frozenset[str],
     functions: Sequence[str],
+    system: frozenset[str] = frozenset(),
 ) -> Tail:
     """Write definitions for what is missing, and what calls the function.
 
@@ -99,6 +102,7 @@ def tail_of(
         missing: Names that nothing defines.
         never_return: Of those, the functions that are said not to come back.
         functions: Names of the functions that the program defines.
+        system: Of what is missing, the functions of the library that stand-ins take the place of.
 
     Raises:
         UnspeakableTypeError: The function's own types cannot be written down.
@@ -126,6 +130,7 @@ def tail_of(
                 parameters=kind.parts,
                 variadic=kind.size == -1 and bool(kind.parts),
                 returns=name not in never_return,
+                asks_system=name in system,
             )
             real = library_call(
                 name,

@@ -8,12 +8,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.harness.compiled.c.chunks import Chunk, Token, cut, identifiers, tokens
+from pytest_funcmem.harness.compiled.c.constants import constant_value
 
 __all__ = ["Slice", "SourceFile"]
 
@@ -73,6 +74,28 @@ class SourceFile:
             if match is not None:
                 found[match[1]] = found.get(match[1], frozenset()) | identifiers(tuple(tokens(match[2])))
         return found
+
+    @cached_property
+    def _macro_bodies(self) -> dict[str, str]:
+        """Text behind the names of the file's macros that take no arguments."""
+        found: dict[str, str] = {}
+        for directive in self.directives:
+            match = re.match(r"\s*#\s*define\s+(\w+)(?![\w(])(.*)", directive.text, re.DOTALL)
+            if match is not None:
+                found[match[1]] = match[2].strip()
+        return found
+
+    def macro_value(self, name: str, known: Mapping[str, int], depth: int = 0) -> int | None:
+        """The number that a name stands for, where it is known or a macro says so in plain terms."""
+        if name in known or name not in self._macro_bodies or depth > 8:
+            return known.get(name)
+        return constant_value(
+            self._macro_bodies[name], lambda inner: self.macro_value(inner, known, depth + 1)
+        )
+
+    def macro_tokens(self, names: Iterable[str]) -> list[Token]:
+        """Tokens of the bodies of macros that take no arguments."""
+        return [token for name in sorted(names) for token in tokens(self._macro_bodies.get(name, ""))]
 
     @cached_property
     def _by_name(self) -> dict[str, list[Chunk]]:

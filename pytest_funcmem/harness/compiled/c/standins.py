@@ -6,11 +6,19 @@ Knows how each is written as C, and nothing of why it is made up. A made-up type
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 __all__ = ["FunctionStandIn", "StandIns", "shape_of", "type_macro"]
+
+_MOST_FLAGS = 30
+_ROOM_NAME = re.compile(
+    r"(?:BUF|LINE|PATH|STR|STRING|NAME|TEXT|MSG|MESSAGE|PACKET|BLOCK|BLK)(?:FER)?_?(?:MAX|SIZ|SIZE|SZ|LEN|LENGTH)"
+    r"|(?:MAX|SIZEOF)_?(?:BUF|LINE|PATH|STR|NAME|TEXT|MSG|TOKEN|WORD)|BUFSZ"
+)
+_SIZE_NAME = re.compile(r"(?:^|_)(?:N|NUM|MAX|COUNT|CNT|SIZE|SIZ|LEN|LENGTH|LAST|END|TOTAL|LIMIT)(?:_|$)|^MAX|MAX$|SIZE$")
 
 PROBE = "fm_probe"
 """A type that nothing else has: a parameter of it makes the compiler tell the type of each argument."""
@@ -104,9 +112,24 @@ class StandIns:
         if is_union:
             self.unions.add(tag)
 
-    def add_constant(self, name: str) -> None:
-        """Make up a constant, different from all others."""
-        self.constants.setdefault(name, len(self.constants) + 1)
+    def add_constant(self, name: str, *, is_flag: bool = False) -> None:
+        """Make up a constant, different from all others: a bit, a size that loops end at, room for a text, or any.
+
+        Args:
+            name: Of the constant.
+            is_flag: Whether it is combined with others bit by bit.
+        """
+        if name in self.constants:
+            return
+        candidates: Iterable[int] = itertools.count(1)
+        if is_flag and len(self.constants) < _MOST_FLAGS:
+            candidates = (1 << bit for bit in range(_MOST_FLAGS))
+        elif _ROOM_NAME.search(name):
+            candidates = itertools.count(256)
+        elif _SIZE_NAME.search(name):
+            candidates = itertools.chain((8, 7, 6, 9, 5, 10, 11, 12), itertools.count(32))
+        taken = set(self.constants.values())
+        self.constants[name] = next(value for value in candidates if value not in taken)
 
     def fresh_struct(self, member: str) -> str:
         """Tag of a new struct, for something of which one member is all that is known."""
@@ -124,6 +147,31 @@ class StandIns:
         else:
             tag = f"fm_{word}" if self.types.get(word) == "struct" else ""
         return tag if tag in self.structs else None
+
+    def unify(self, tag: str, other: str) -> bool:
+        """Put another type in the place of a made-up struct; if that is made up too, it gets the members.
+
+        Args:
+            tag: Of the struct that goes.
+            other: A type as it is written.
+        """
+        kept = self.owner(other)
+        if kept == tag:
+            return False
+        word = re.compile(rf"\bstruct {re.escape(tag)}\b")
+        members = self.structs.pop(tag)
+        if kept is not None:
+            for name, shape in members.items():
+                if self.structs[kept].get(name, "int @") == "int @":
+                    self.structs[kept][name] = shape
+        tables = [self.types, self.variables, *self.structs.values()]
+        for table in tables:
+            for name, shape in table.items():
+                table[name] = word.sub(other, shape)
+        for function in self.functions.values():
+            function.result = word.sub(other, function.result)
+            function.parameters = [shape and word.sub(other, shape) for shape in function.parameters]
+        return True
 
     def would_hold(self, shape: str, tag: str) -> bool:
         """Whether a value of a shape has a made-up struct in it, which could then not hold such a value."""

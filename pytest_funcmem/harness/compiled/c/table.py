@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_funcmem.harness.compiled.c.description import Description
+from pytest_funcmem.harness.compiled.c.pools import pool_for
 
 __all__ = [
+    "FOLLOWED",
     "INDEXED",
     "KEEP",
     "LENGTH",
@@ -44,7 +46,7 @@ _KINDS = {
         ]
     )
 }
-LENGTH, INDEXED, KEEP, STARTS, OUT, SMALL, SHOWN = 1, 2, 4, 8, 32, 64, 128
+LENGTH, INDEXED, KEEP, STARTS, OUT, SMALL, SHOWN, FOLLOWED, POOL = 1, 2, 4, 8, 32, 64, 128, 256, 1 << 16
 
 _LENGTH_NAME = re.compile(
     r"(?:n|nn|len|length|size|siz|sz|count|cnt|num|nr|max|limit|.*(?:_|[a-z])(?:len|length|size|count|cnt|num)|"
@@ -65,12 +67,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StubEntry:
-    """A stand-in: its name in logs, and the types of its answer and parameters in the description."""
+    """A stand-in: its name in logs, the types of its answer and parameters in the description, what it is for."""
 
     name: str
     result: int
     parameters: tuple[int, ...]
     variadic: bool
+    asks_system: bool = False
 
 
 @dataclass(kw_only=True)
@@ -80,7 +83,8 @@ class Table:
     Attributes:
         description: Where the numbers of types come from.
         result: Type of what the function returns.
-        small: Names that are used as an index or a bound.
+        room: Bytes of a buffer of which nothing says how long it is.
+        flags: What uses of names say of them, members among them.
     """
 
     description: Description
@@ -94,13 +98,14 @@ class Table:
     functions: Sequence[str]
     pools: Sequence[Sequence[int]]
     texts: Sequence[bytes]
-    small: frozenset[str] = frozenset()
+    room: int
+    flags: Mapping[str, int]
     _numbers: dict[int, int] = field(default_factory=dict)
     _waiting: list[int] = field(default_factory=list)
 
     def text(self) -> str:
         """The table as the runtime reads it, without the lines of blocks."""
-        head = [self._number(self.result), int(self.uses_errno), int(self.uses_stdin)]
+        head = [self._number(self.result), int(self.uses_errno), int(self.uses_stdin), self.room]
         tail: list[object] = []
         for places in (self.parameters, self.globals, self.callbacks):
             tail.append(len(places))
@@ -108,8 +113,9 @@ class Table:
                 tail += [self._number(place.type), place.flags, place.pool, _word(place.name)]
         tail += [len(self.stubs), sum(len(stub.parameters) for stub in self.stubs)]
         for stub in self.stubs:
-            tail += [_word(stub.name), self._number(stub.result), int(stub.variadic), len(stub.parameters)]
-            tail += [self._number(kind) for kind in stub.parameters]
+            kind = int(stub.variadic) + 2 * stub.asks_system
+            tail += [_word(stub.name), self._number(stub.result), kind, len(stub.parameters)]
+            tail += [self._number(parameter) for parameter in stub.parameters]
         tail += [len(self.functions), *map(_word, self.functions)]
         tail += [len(self.pools), sum(map(len, self.pools))]
         for pool in self.pools:
@@ -170,7 +176,8 @@ class Table:
                 first = len(members)
                 for member, target, offset, bit, bits in kind.parts:
                     where = offset * 8 if bits and not bit else bit
-                    flags = member_flags(member) | (SMALL if member in self.small else 0)
+                    flags = member_flags(member) | self.flags.get(member, 0)
+                    flags |= POOL * pool_for(member, description.types[description.plain(target)].kind)
                     members.append([self._number(target), offset, where, bits, flags, _word(member)])
                 return [_KINDS[kind.kind], size, first, len(kind.parts), name]
             case "enum":

@@ -18,11 +18,12 @@ from pytest_funcmem.core.records import (
     Scaffold,
     SourceFunction,
 )
+from pytest_funcmem.harness.compiled.c.chunks import identifiers
 from pytest_funcmem.harness.compiled.c.compiling import Compiled, compile_around
 from pytest_funcmem.harness.compiled.c.conditionals import condition_lines, inactive_lines, static_lines
 from pytest_funcmem.harness.compiled.c.description import CFunction, UnspeakableTypeError
 from pytest_funcmem.harness.compiled.c.native import PROGRAM, native_files
-from pytest_funcmem.harness.compiled.c.parameters import small_names, uses_of
+from pytest_funcmem.harness.compiled.c.parameters import buffer_room, flags_of, uses_of
 from pytest_funcmem.harness.compiled.c.pools import number_pools, pool_for, texts
 from pytest_funcmem.harness.compiled.c.renaming import renamed_code
 from pytest_funcmem.harness.compiled.c.scaffold import HOLE, assembled
@@ -218,7 +219,8 @@ def _table(source: SourceFile, compiled: Compiled) -> Table:
     target = description.function_names[function.qualname]
     uses = uses_of(function, [name for name, _kind in target.parameters])
     given = source.initialised()
-    small = small_names([function.code, compiled.parts["helpers.c"]])
+    codes = [function.code, compiled.parts["helpers.c"]]
+    used = flags_of(codes)
     parameters = []
     for place, (name, number) in enumerate(target.parameters):
         kind = description.types[description.plain(number)].kind
@@ -226,7 +228,7 @@ def _table(source: SourceFile, compiled: Compiled) -> Table:
             Place(
                 name=name or f"argument {place}",
                 type=number,
-                flags=member_flags(name) | uses.get(name, 0) | (SMALL if name in small else 0),
+                flags=member_flags(name) | uses.get(name, 0) | used.get(name, 0) & SMALL,
                 pool=pool_for(name, kind),
             )
         )
@@ -234,7 +236,7 @@ def _table(source: SourceFile, compiled: Compiled) -> Table:
     near = source.reached_names(compiled.slice.included)
     for name in compiled.tail.globals:
         variable = description.variable_names[name]
-        flags = member_flags(name) | (SMALL if name in small else 0)
+        flags = member_flags(name) | used.get(name, 0)
         if description.is_constant(variable.type):
             flags |= KEEP
         if name in given:
@@ -267,19 +269,32 @@ def _table(source: SourceFile, compiled: Compiled) -> Table:
                 result=_same(compiled, item.name).result,
                 parameters=tuple(kind for _name, kind in _same(compiled, item.name).parameters),
                 variadic=item.variadic,
+                asks_system=item.asks_system,
             )
             for item in compiled.tail.definitions
         ],
         functions=compiled.tail.functions,
-        pools=number_pools(words),
-        texts=texts(words, around),
-        small=small,
+        pools=number_pools(words, _constants(source, compiled)),
+        texts=texts([*words, *source.macro_tokens(identifiers(words))], around),
+        room=buffer_room(codes),
+        flags=used,
     )
 
 
 _READERS = frozenset(
     ["getchar", "gets", "scanf", "read", "getc", "fgetc", "fgets", "fread", "fscanf", "getline", "getch"]
 )
+
+
+def _constants(source: SourceFile, compiled: Compiled) -> list[int]:
+    """Values of the names in the function that stand for numbers: macros, enumerators, what is made up."""
+    known = dict(compiled.standins.constants)
+    for kind in compiled.description.types:
+        if kind.kind == "enum":
+            known.update(kind.parts)
+    names = sorted(identifiers(source.code_tokens))
+    found = [source.macro_value(name, known) for name in names]
+    return list(dict.fromkeys(value for value in found if value is not None))
 
 
 def _same(compiled: Compiled, name: str) -> CFunction:

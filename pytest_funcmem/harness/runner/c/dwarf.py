@@ -46,6 +46,18 @@ def sections(data: bytes) -> dict[str, bytes]:
     return found
 
 
+def borrowed(data: bytes) -> list[str]:
+    """Names that a shared object takes from others, sorted."""
+    found = sections(data)
+    table, texts = found.get(".dynsym", b""), found.get(".dynstr", b"")
+    names = set()
+    for at in range(24, len(table) - 23, 24):
+        name, _info, _other, where = struct.unpack_from("<IBBH", table, at)
+        if where == 0:
+            names.add(texts[name : texts.index(b"\0", name)].decode("ascii", "replace"))
+    return sorted(names)
+
+
 class _Reader:
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data = data

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .building import Runtime, build_object, complain, diagnose, image_has, link, make_runtime
-from .dwarf import describe
+from .dwarf import borrowed, describe
 
 HERE = "/work/tmp"
 
@@ -55,7 +55,9 @@ def _build(request: dict[str, Any], runtime: Runtime) -> dict[str, Any]:
     answer["complaint"] = complaint
     if not complaint:
         with open("program.so", "rb") as file:
-            answer["description"] = describe(file.read())
+            data = file.read()
+        answer["description"] = describe(data)
+        answer["borrowed"] = borrowed(data)
     return answer
 
 

@@ -49,7 +49,8 @@ static void store_scalar(void *at, const struct fm_type *type, uint32_t c, int p
     }
     case FM_FLOAT: {
         static const double parts_of_one[] = {0.0, 0.5, 0.25, 0.1, 0.75, 0.0, 0.0, 0.001};
-        double value = (double)fm_number(c, pool, 0) + parts_of_one[(c >> 3) % 8];
+        static const double scales[] = {1, 1, 1, 1, 1, 1, 1e9, 1e-3};
+        double value = ((double)fm_number(c, pool, 0) + parts_of_one[(c >> 3) % 8]) * scales[(c >> 6) % 8];
         if (type->size == 4) { float v = (float)value; memcpy(at, &v, 4); }
         else if (type->size == 8) memcpy(at, &value, 8);
         else { long double v = value; memset(at, 0, (size_t)type->size); memcpy(at, &v, sizeof v); }
@@ -62,7 +63,19 @@ static void store_scalar(void *at, const struct fm_type *type, uint32_t c, int p
 
 static int is_scalar(int kind) { return kind >= FM_SIGNED && kind <= FM_ENUM; }
 
-static void fill_scalars(char *at, const struct fm_type *type, int count, int pool)
+static int is_integer(const struct fm_type *type) { return type->kind == FM_SIGNED || type->kind == FM_UNSIGNED; }
+
+/* Bytes all over a buffer, such as a record or a page of a device has. */
+static void fill_bytes(char *at, int count, uint32_t c)
+{
+    const struct fm_pool *from = &fm_table.pools[1];
+    for (int i = 0; i < count; i++) {
+        uint64_t h = fm_mix(c, (uint64_t)i);
+        at[i] = (char)(h & 3 ? fm_table.numbers[from->first + (int)(h / 4 % (unsigned)from->count)] : (int64_t)(h / 4 % (h & 4 ? 8 : 256)));
+    }
+}
+
+static void fill_scalars(char *at, const struct fm_type *type, int count, int flags, int pool)
 {
     uint32_t c = fm_next();
     int given = count > MOST_PARTS - parts ? MOST_PARTS - parts : count;
@@ -77,10 +90,13 @@ static void fill_scalars(char *at, const struct fm_type *type, int count, int po
         return;
     }
     memset(at, 0, (size_t)count * (size_t)type->size);
+    int small = (flags & FM_SMALL) && is_integer(type) && c % 4;   /* they are indices themselves */
     int pattern = c < 4 ? (int)c : c < FM_SMALL_CHOICE ? (int)(c % 6) : (int)(c % 5 ? 4 : c / 5 % 6);
     for (int i = 0; i < given; i++) {
         uint32_t own = pattern == 0 ? 0 : pattern == 3 ? c >> 3 : (uint32_t)(fm_mix(c, (uint64_t)i) & 0x7fffffffu);
-        if ((pattern == 1 || pattern == 2) && type->kind != FM_ENUM && type->kind != FM_BOOL && type->kind != FM_FLOAT)
+        if (small && pattern != 0)
+            store_integer(at + i * type->size, type->size, own % 8);
+        else if ((pattern == 1 || pattern == 2) && type->kind != FM_ENUM && type->kind != FM_BOOL && type->kind != FM_FLOAT)
             store_integer(at + i * type->size, type->size, pattern == 1 ? i + 1 : given - i);
         else if (pattern == 5)
             store_scalar(at + i * type->size, type, own % 3 == 0 ? own % FM_SMALL_CHOICE : 0, pool);
@@ -88,7 +104,7 @@ static void fill_scalars(char *at, const struct fm_type *type, int count, int po
             store_scalar(at + i * type->size, type, own, pool);
     }
     uint32_t other = fm_next();
-    if (other % 4 != 3 && given > 0)
+    if (other % 4 != 3 && given > 0 && !small)
         store_scalar(at + (int)(other / 4 % (unsigned)(given < 6 ? given : 6)) * type->size, type, fm_next(), pool);
 }
 
@@ -97,13 +113,13 @@ static void fill_several(char *at, int type, int count, int flags, int pool, int
     const struct fm_type *one = &fm_table.types[type];
     int is_aside = 0;
     if (is_scalar(one->kind) && count > 1) {
-        fill_scalars(at, one, count, pool);
+        fill_scalars(at, one, count, flags, pool);
         return;
     }
     if (one->kind == FM_ARRAY) {
         const struct fm_type *inner = &fm_table.types[one->a];
         if (is_scalar(inner->kind) && inner->kind != FM_CHAR) {
-            fill_scalars(at, inner, count * one->b, pool);
+            fill_scalars(at, inner, count * one->b, flags, pool);
             return;
         }
     }
@@ -127,12 +143,15 @@ static void *new_text(int constant, int binary)
     char text[300];
     uint32_t c = fm_next();
     int length = binary && c % 4 ? fm_make_bytes(text, c / 4) : fm_make_text(text, c);
-    size_t room = constant ? (size_t)length + 1 : 256;
+    int whole = binary && c % 4 > 1;      /* a buffer full of bytes, rather than a few of them */
+    size_t room = constant && !whole ? (size_t)length + 1 : (size_t)fm_table.room;
     char *made = fm_allocate(room, 1, -2, (int)room);
     if (made != NULL) {
         memset(made, 0, room);
         memcpy(made, text, (size_t)length + 1);
-        last_count = length;
+        if (whole)
+            fill_bytes(made + length, (int)room - length, c);
+        last_count = whole && c & 64 ? (int)room : length;
     }
     return made;
 }
@@ -155,6 +174,9 @@ static void *new_target(int type, int constant, int flags, int pool, int depth)
             memset(made, 0, 64);
             for (int i = 0; i < 2; i++)
                 made[i] = fm_number(fm_next(), 0, 0);
+            /* Some code keeps a head before what it hands out. */
+            uint32_t ahead = fm_next() % 8;
+            made += ahead == 6 ? 1 : ahead == 7 ? 2 : 0;
         }
         return made;
     }
@@ -167,7 +189,7 @@ static void *new_target(int type, int constant, int flags, int pool, int depth)
         count = 8;
         filled = 1 + (int)(fm_next() % 5);
     } else if (flags & FM_INDEXED || (one->size <= 32 && depth == 0))
-        count = filled = one->size <= 64 ? 12 : one->size <= 256 ? 6 : 2;
+        count = filled = one->size <= 64 ? 12 : one->size <= 1024 ? 9 : 2;
     char *made = fm_allocate((size_t)one->size * (size_t)count, alignment(one->size), type, count);
     if (made == NULL)
         return NULL;
@@ -221,7 +243,9 @@ static void fill_pointer(void *at, const struct fm_type *type, int flags, int po
     int composed = target->kind == FM_STRUCT || target->kind == FM_UNION;
     int null = depth < 2 ? way == 6 : composed ? way >= 5 || depth > 5 : way == 6 || depth > 7;
     int alias = depth < 1 ? way == 5 : way == 3 || way == 4;
-    if (composed && depth > 3 && way > 2)
+    if (flags & FM_FOLLOWED && depth < 5)
+        null = way == 6 && c / 64 % 2;       /* what is behind it is wanted at once */
+    else if (composed && depth > 3 && way > 2)
         null = 1;
     if (!null && alias) {
         struct fm_object *like = fm_find_like(type->a, c / 8);
@@ -268,7 +292,7 @@ void fm_fill(void *at, int number, int flags, int pool, int depth)
             if (member->bits)
                 fill_bits(at, member, fm_next());
             else
-                fm_fill((char *)at + member->offset, member->type, member->flags, 0, depth + (depth == 0));
+                fm_fill((char *)at + member->offset, member->type, member->flags % FM_POOL, member->flags / FM_POOL, depth + (depth == 0));
         }
         break;
     case FM_UNION:
@@ -312,7 +336,7 @@ static void change_scalars(char *at, const struct fm_type *type)
             if (member->bits)
                 fill_bits(at, member, fm_next());
             else
-                fm_fill(at + member->offset, member->type, member->flags, 0, 1);
+                fm_fill(at + member->offset, member->type, member->flags % FM_POOL, member->flags / FM_POOL, 1);
         }
     }
 }

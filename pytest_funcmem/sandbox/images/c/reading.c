@@ -73,6 +73,7 @@ void fm_read_table(const char *path)
     t->result = (int)fm_read_number();
     t->uses_errno = (int)fm_read_number();
     t->uses_stdin = (int)fm_read_number();
+    t->room = (int)fm_read_number();
     t->type_count = (int)fm_read_number();
     t->types = fm_room_for(t->type_count, sizeof *t->types);
     for (int i = 0; i < t->type_count; i++) {
@@ -107,7 +108,9 @@ void fm_read_table(const char *path)
     for (int i = 0; i < t->stub_count; i++) {
         t->stubs[i].name = word();
         t->stubs[i].result = (int)fm_read_number();
-        t->stubs[i].variadic = (int)fm_read_number();
+        int kind = (int)fm_read_number();
+        t->stubs[i].variadic = kind & 1;
+        t->stubs[i].asks_system = kind >> 1 & 1;
         t->stubs[i].count = (int)fm_read_number();
         t->stubs[i].first = place;
         for (int k = 0; k < t->stubs[i].count; k++)

@@ -19,12 +19,13 @@ enum fm_kind {
 struct fm_type { int kind, size, a, b; const char *name; };
 struct fm_member { int type, offset, bit, bits, flags; const char *name; };
 struct fm_place { int type, flags, pool; const char *name; };
-struct fm_stub { const char *name; int result, count, variadic, first; };
+struct fm_stub { const char *name; int result, count, variadic, asks_system, first; };
 struct fm_pool { int first, count; };
 
 /* Flags of a place (parameter, global or member), as the host reads them off names and uses. */
 enum {
-    FM_LENGTH = 1, FM_INDEXED = 2, FM_KEEP = 4, FM_STARTS = 8, FM_TEXT = 16, FM_OUT = 32, FM_SMALL = 64, FM_SHOWN = 128
+    FM_LENGTH = 1, FM_INDEXED = 2, FM_KEEP = 4, FM_STARTS = 8, FM_TEXT = 16, FM_OUT = 32, FM_SMALL = 64, FM_SHOWN = 128,
+    FM_FOLLOWED = 256, FM_POOL = 1 << 16   /* from that bit on: the pool that a member draws its numbers from */
 };
 
 struct fm_table {
@@ -40,7 +41,7 @@ struct fm_table {
     int64_t *numbers; struct fm_pool *pools; int pool_count;
     char **texts; int text_count;
     int *block_lines, *block_starts; int block_count;
-    int result, uses_errno, uses_stdin;
+    int result, uses_errno, uses_stdin, room;
 };
 extern struct fm_table fm_table;
 
@@ -111,7 +112,8 @@ int fm_points(int type);
 
 /* world.c */
 void fm_world_begin(void);
-void fm_log(const char *name, struct fm_text *arguments, struct fm_text *answer);
+void fm_put_call(const char *name, struct fm_text *arguments, struct fm_text *answer);
+uint64_t fm_times_asked(uint64_t where);
 extern struct fm_text fm_calls;
 extern int fm_made_up, fm_ended;
 void fm_files_dump(struct fm_text *out);

@@ -1,4 +1,4 @@
-/* The world around a function: stand-ins that answer and are logged, a clock that stands still, and no luck.
+/* The world around a function: a log of calls, a clock that stands still, and no luck.
  *
  * What is defined here takes the place of the library's for the function under test.
  */
@@ -20,14 +20,23 @@
 #define MOST_CALLS 2000
 #define MOST_LOG (1 << 20)
 #define MOST_FILE 65536
-#define PATIENT 8             /* equal calls after which a stand-in does what may have been waited for */
 
 struct fm_text fm_calls;
 int fm_made_up, fm_ended;
 static int call_count;
 static uint64_t asked[MOST_CALLS];
 
-static void put_call(const char *name, struct fm_text *arguments, struct fm_text *answer)
+/* How often the same was asked before; it counts as asked from now on. */
+uint64_t fm_times_asked(uint64_t where)
+{
+    uint64_t nth = 0;
+    for (int i = 0; i < call_count; i++)
+        nth += asked[i] == where;
+    asked[call_count] = where;
+    return nth;
+}
+
+void fm_put_call(const char *name, struct fm_text *arguments, struct fm_text *answer)
 {
     if (call_count)
         fm_put(&fm_calls, ", ");
@@ -40,103 +49,6 @@ static void put_call(const char *name, struct fm_text *arguments, struct fm_text
     fm_put(&fm_calls, "}");
     if (++call_count >= MOST_CALLS || fm_calls.length > MOST_LOG)
         fm_finish("endless", "");
-}
-
-static int on_stack(const void *address)
-{
-    char here;
-    return (const char *)address > &here && (const char *)address < &here + (8 << 20);
-}
-
-/* Whether a stand-in writes through this pointer: what has no value yet, and single numbers on the stack. */
-static int is_wanted(const void *target, const struct fm_type *pointer)
-{
-    static const unsigned char untouched[8] = {0xFE, 0xFE, 0xFE, 0xFE, 0xFE, 0xFE, 0xFE, 0xFE};
-    const struct fm_type *type = &fm_table.types[pointer->a];
-    if (target == NULL || pointer->b || type->size <= 0 || !on_stack(target))
-        return 0;
-    if (type->kind == FM_CHAR)
-        return memcmp(target, untouched, 8) == 0;
-    if (type->kind >= FM_SIGNED && type->kind <= FM_ENUM)
-        return 1;
-    return memcmp(target, untouched, type->size < 8 ? (size_t)type->size : 8) == 0;
-}
-
-/* Called by every stand-in: logs the call, and decides what it answers and writes. */
-void fm_stub(int number, void **arguments, void *result, void *list)
-{
-    int was_errno = errno, was = fm_active;
-    const struct fm_stub *stub = &fm_table.stubs[number];
-    struct fm_text text = {0}, answer = {0};
-    fm_active = 0;
-    for (int i = 0; i < stub->count; i++) {
-        int number_of_type = fm_table.stub_types[stub->first + i];
-        const struct fm_type *type = &fm_table.types[number_of_type];
-        if (i)
-            fm_put(&text, ", ");
-        void *target = NULL;
-        if (type->kind == FM_POINTER)
-            memcpy(&target, arguments[i], sizeof target);
-        if (type->kind == FM_POINTER && is_wanted(target, type))
-            fm_put(&text, "[\"opaque\", \"place\"]");
-        else if (target != NULL && on_stack(target) && fm_table.types[type->a].size > 0
-                 && fm_table.types[type->a].kind != FM_CHAR)
-            fm_dump(&text, target, type->a);
-        else if (target != NULL && on_stack(target) && fm_table.types[type->a].kind == FM_CHAR)
-            fm_put_json(&text, target, strnlen(target, 1024));
-        else
-            fm_dump(&text, arguments[i], number_of_type);
-    }
-    if (stub->variadic && list != NULL && stub->count) {
-        const struct fm_type *last = &fm_table.types[fm_table.stub_types[stub->first + stub->count - 1]];
-        const char *format = NULL;
-        if (last->kind == FM_POINTER && fm_table.types[last->a].kind == FM_CHAR)
-            memcpy(&format, arguments[stub->count - 1], sizeof format);
-        if (format != NULL && strchr(format, '%') != NULL) {
-            char line[2048];
-            int length = vsnprintf(line, sizeof line, format, *(va_list *)list);
-            fm_put(&text, ", ");
-            fm_put_json(&text, line, strnlen(line, length < 0 ? 0 : sizeof line));
-        }
-    }
-    uint64_t where = fm_mix(fm_hash_text(stub->name, strlen(stub->name)),
-                            fm_hash_text(text.data ? text.data : "", text.length));
-    uint64_t nth = 0;
-    for (int i = 0; i < call_count; i++)
-        nth += asked[i] == where;
-    asked[call_count] = where;
-    where = fm_mix(where, nth);
-    if (nth >= PATIENT)
-        fm_change_globals(where);
-    const struct fm_type *type = &fm_table.types[stub->result];
-    if (type->kind != FM_VOID && type->size > 0) {
-        fm_made_up = 1;
-        fm_fill_answer(result, stub->result, stub->name, where);
-        fm_dump(&answer, result, stub->result);
-    }
-    for (int i = 0; i < stub->count; i++) {
-        const struct fm_type *pointer = &fm_table.types[fm_table.stub_types[stub->first + i]];
-        void *target;
-        if (pointer->kind != FM_POINTER)
-            continue;
-        memcpy(&target, arguments[i], sizeof target);
-        if (!is_wanted(target, pointer))
-            continue;
-        fm_made_up = 1;
-        where = fm_mix(where, (uint64_t)i);
-        if (fm_table.types[pointer->a].kind == FM_CHAR) {
-            char *written = NULL;
-            int number_of_type = fm_table.stub_types[stub->first + i];
-            fm_fill_answer(&written, number_of_type, stub->name, where);
-            snprintf(target, 8, "%s", written == NULL ? "" : written);
-        } else
-            fm_fill_answer(target, pointer->a, stub->name, where);
-    }
-    put_call(stub->name, &text, &answer);
-    __libc_free(text.data);
-    __libc_free(answer.data);
-    fm_active = was;
-    errno = was_errno;
 }
 
 /* ------------------------------------------------------------------------------------ clock and chance */
@@ -222,7 +134,7 @@ static int logged_failure(const char *name, const char *text)
     fm_put_json(&arguments, text ? text : "", text ? strnlen(text, 1024) : 0);
     fm_put(&answer, "-1");
     asked[call_count] = 0;
-    put_call(name, &arguments, &answer);
+    fm_put_call(name, &arguments, &answer);
     __libc_free(arguments.data);
     __libc_free(answer.data);
     fm_active = was;
@@ -319,6 +231,3 @@ void fm_files_dump(struct fm_text *out)
         else fm_put(out, "[\"opaque\", \"special\"]");
     }
 }
-
-/* Called by stand-ins for what is said not to come back. */
-void fm_no_return(const char *name) { fm_finish("never returns", name); }
