@@ -84,6 +84,7 @@ class _Compilation:
         self._mender = Mender(self._standins)
         self._stubbed: set[str] = set()
         self._dropped: set[int] = set()
+        self._loose: set[str] = set()
         self._headers: tuple[str, ...] = ()
         self._slice = source.slice(stubbed=frozenset(), dropped=frozenset())
 
@@ -142,6 +143,11 @@ class _Compilation:
         """Leave out declarations, and bodies of helpers, that nothing can be made up for."""
         changed = False
         for error in errors:
+            called = re.match(r"too (?:many|few) arguments to function '(\w+)'", error.message)
+            if called is not None and called[1] not in self._loose:
+                self._loose.add(called[1])
+                changed = True
+                continue
             if error.file not in ("decl.c", "helpers.c", "proto.c"):
                 continue
             chunk = self._source.chunk_at(error.line) if error.file != "proto.c" else None
@@ -163,7 +169,9 @@ class _Compilation:
                 self._stubbed.update(names)
         if changed:
             self._slice = self._source.slice(
-                stubbed=frozenset(self._stubbed), dropped=frozenset(self._dropped)
+                stubbed=frozenset(self._stubbed),
+                dropped=frozenset(self._dropped),
+                loose=frozenset(self._loose),
             )
         return changed
 

@@ -95,6 +95,15 @@ _BY_HEADER = {
     "glob.h": "glob globfree glob_t",
     "endian.h": "htobe16 htobe32 htobe64 be16toh be32toh be64toh htole16 htole32 le16toh le32toh le64toh",
     "sys/param.h": "MAXPATHLEN MIN MAX",
+    "sys/queue.h": "TAILQ_HEAD TAILQ_ENTRY TAILQ_FOREACH TAILQ_INIT TAILQ_INSERT_TAIL TAILQ_INSERT_HEAD TAILQ_REMOVE "
+    "TAILQ_FIRST TAILQ_NEXT TAILQ_PREV TAILQ_LAST TAILQ_EMPTY TAILQ_INSERT_AFTER TAILQ_INSERT_BEFORE "
+    "TAILQ_HEAD_INITIALIZER TAILQ_FOREACH_REVERSE TAILQ_CONCAT LIST_HEAD LIST_ENTRY LIST_FOREACH LIST_INIT "
+    "LIST_INSERT_HEAD LIST_INSERT_AFTER LIST_INSERT_BEFORE LIST_REMOVE LIST_FIRST LIST_NEXT LIST_EMPTY "
+    "LIST_HEAD_INITIALIZER SLIST_HEAD SLIST_ENTRY SLIST_FOREACH SLIST_INIT SLIST_INSERT_HEAD SLIST_REMOVE "
+    "SLIST_REMOVE_HEAD SLIST_FIRST SLIST_NEXT SLIST_EMPTY STAILQ_HEAD STAILQ_ENTRY STAILQ_FOREACH STAILQ_INIT "
+    "STAILQ_INSERT_TAIL STAILQ_INSERT_HEAD STAILQ_REMOVE STAILQ_REMOVE_HEAD STAILQ_FIRST STAILQ_NEXT STAILQ_EMPTY "
+    "SIMPLEQ_HEAD SIMPLEQ_ENTRY SIMPLEQ_FOREACH SIMPLEQ_INIT SIMPLEQ_INSERT_TAIL SIMPLEQ_INSERT_HEAD "
+    "SIMPLEQ_REMOVE SIMPLEQ_REMOVE_HEAD SIMPLEQ_FIRST SIMPLEQ_NEXT SIMPLEQ_EMPTY CIRCLEQ_HEAD CIRCLEQ_ENTRY",
     "sys/uio.h": "iovec readv writev",
     "sys/resource.h": "getrlimit setrlimit rlimit getrusage rusage RLIMIT_NOFILE",
     "sys/utsname.h": "uname utsname",
@@ -111,18 +120,19 @@ HEADERS = MappingProxyType(
 _BY_SHAPE = {
     "unsigned char @": "u8 U8 UINT8 uint8 byte BYTE uchar UCHAR u_char Byte Uint8 guint8",
     "signed char @": "s8 S8 INT8 int8 schar gint8 Sint8",
-    "unsigned short @": "u16 U16 UINT16 uint16 WORD word ushort USHORT u_short Uint16 guint16",
+    "unsigned short @": "u16 U16 UINT16 uint16 WORD word ushort USHORT u_short Uint16 guint16 CHAR16 WCHAR",
     "short @": "s16 S16 INT16 int16 gint16 Sint16 SHORT",
     "unsigned int @": "u32 U32 UINT32 uint32 DWORD dword uint UINT u_int Uint32 guint32 guint",
     "int @": "s32 S32 INT32 int32 gint32 Sint32 INT gint BOOL Bool boolean Boolean BOOLEAN gboolean bool_t",
-    "unsigned long @": "u64 U64 UINT64 uint64 QWORD ulong ULONG u_long Uint64 guint64 gulong gsize uLong",
-    "long @": "s64 S64 INT64 int64 gint64 Sint64 LONG glong gssize",
+    "unsigned long @": "u64 U64 UINT64 uint64 QWORD ulong ULONG u_long Uint64 guint64 gulong gsize uLong UINTN ULONGLONG",
+    "long @": "s64 S64 INT64 int64 gint64 Sint64 LONG glong gssize INTN LONGLONG",
     "_Bool @": "bool",
     "char *@": "string String STRING LPSTR",
-    "char @": "CHAR gchar",
+    "char @": "CHAR gchar CHAR8",
     "double @": "real REAL Float64 gdouble DOUBLE",
     "float @": "gfloat FLOAT GLfloat",
     "void *@": "gpointer VOIDP PVOID LPVOID HANDLE voidp voidpf",
+    "void @": "VOID",
 }
 
 KNOWN_TYPES = MappingProxyType({name: shape for shape, names in _BY_SHAPE.items() for name in names.split()})

@@ -62,8 +62,11 @@ class MacroMaking(Retyping):
         around = [(before, len(before)), (line, complaint.column)]
         for text, column in reversed(around):
             part = text[max(0, column - 80) : column + 80]
-            for found in re.finditer(r"\b([A-Z_][A-Z0-9_]{2,}|__\w+|PROTO|P)\b\s*(\(?)", part):
+            for found in re.finditer(r"\b([A-Z_][A-Z0-9_]+|__\w+|P)\b\s*(\(?)", part):
                 name = found[1]
+                if name in HEADERS and self._once("header", HEADERS[name]):
+                    self.standins.headers[HEADERS[name]] = None
+                    return True
                 if (
                     re.search(rf"#\s*define\s+{name}\b", known)
                     or name in HEADERS

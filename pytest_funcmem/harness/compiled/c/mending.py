@@ -116,7 +116,7 @@ class Mender(MacroMaking):
         if (
             re.match(
                 r"\s+(?:static|extern|const|unsigned|signed|struct|union|enum|int|char|void|long|short|inline"
-                r"|\w+\s+\**\w+\s*[(;=,\[])",
+                r"|\w+\s+\**\s*\w+\s*(?:[(;=,\[)]|[A-Z_]{2,}\b|$))",
                 rest,
             )
             and name not in KNOWN_TYPES
@@ -197,7 +197,7 @@ class Mender(MacroMaking):
         """A made-up struct lacks a member."""
         member = self._given(match[3])
         for written in (match[1], match[2]):
-            tag = self.standins.owner(written) if written else None
+            tag = self._tag_of(written) if written else None
             if tag is not None and self._once("new member", tag, member):
                 self.standins.structs[tag][member] = "int @"
                 return True
@@ -258,6 +258,8 @@ class Mender(MacroMaking):
         found = re.findall(r"\b(struct|union) (\w+)", complaint.message) or re.findall(
             r"\b(struct|union)\s+(\w+)", self._line(complaint)
         )
+        if not found:
+            found = self._behind_typedef(complaint)
         changed = False
         for word, tag in found:
             if self._header_of(tag):
@@ -266,6 +268,16 @@ class Mender(MacroMaking):
                 self.standins.add_struct(tag, is_union=word == "union")
                 changed = True
         return changed
+
+    def _behind_typedef(self, complaint: Complaint) -> list[tuple[str, str]]:
+        """The struct that a typedef of the file names, where that is what is incomplete."""
+        named = re.search(r"typedef '(\w+)'", complaint.message)
+        variable = re.search(r"storage size of '(\w+)'", complaint.message)
+        if named is None and variable is not None:
+            named = re.search(rf"(\w+)\s+(?:[\w\s,*\[\]]*,\s*)?{variable[1]}\b", self._line(complaint))
+        if named is None:
+            return []
+        return re.findall(rf"\btypedef\s+(struct|union)\s+(\w+)\s+{named[1]}\s*;", self._all)
 
     def no_pointer(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """Something that is no pointer is followed or indexed."""
@@ -384,6 +396,19 @@ class Mender(MacroMaking):
             node = node.parent
         return False
 
+    def cast(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """A number is taken for a pointer."""
+        found = self._node(complaint)
+        node = found[0] if found is not None else None
+        while node is not None and node.type != "cast_expression":
+            node = node.parent
+        kind = node.child_by_field_name("type") if node is not None else None
+        if node is None or found is None or kind is None:
+            return False
+        written = source(kind, found[1])
+        shape = f"{written}@" if re.fullmatch(r"(?:struct )?\w+\s*\*+", written) else "void *@"
+        return self.retype(node.child_by_field_name("value"), found[1], shape)
+
     def comparison(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """A pointer is compared with a number."""
         found = self._node(complaint)
@@ -492,6 +517,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
         (r"is not a function or function pointer|called object", Mender.no_function),
         (r"too (many|few) arguments to function '(\w+)'", Mender.wrong_count),
         (r"makes (?:pointer|integer) from|incompatible (?:types? |pointer)", Mender.conversion),
+        (r"cast to pointer from integer", Mender.cast),
         (r"comparison between pointer and integer|comparison of distinct pointer", Mender.comparison),
         (
             r"where scalar is required|where arithmetic|invalid operands|wrong type argument|not an integer"

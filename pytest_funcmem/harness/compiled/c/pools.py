@@ -32,6 +32,7 @@ _TEXTS = (
     "0x1F",
     "3.14",
 )
+_OPTIONS = frozenset({"argv", "getopt", "getopt_long", "getopt_long_only", "optarg"})
 _MOST_TEXTS = 60
 _MOST_NUMBERS = 160
 
@@ -121,6 +122,10 @@ def texts(words: Iterable[Token], others: Iterable[Token]) -> tuple[bytes, ...]:
     """Texts: the function's own and pieces of them, then those of the code around it, then usual ones."""
     own: dict[bytes, None] = {}
     words = tuple(words)
+    letters = [token.text for token in words if token.kind == "text" and token.text.startswith("'")]
+    if any(token.text in _OPTIONS for token in words):
+        for letter in [_unquoted(text)[:1] for text in dict.fromkeys(letters)][:12]:
+            own.setdefault(b"-" + letter)
     for token in words:
         if token.kind == "text" and '"' in token.text:
             content = _unquoted(token.text)
@@ -131,7 +136,6 @@ def texts(words: Iterable[Token], others: Iterable[Token]) -> tuple[bytes, ...]:
                 content[:-1],
             ):
                 own.setdefault(text)
-    letters = [token.text for token in words if token.kind == "text" and token.text.startswith("'")]
     for letter in [_unquoted(text)[:1] for text in dict.fromkeys(letters)][:5]:
         # Conditions on letters one by one are met by texts made of them.
         for text in (letter, letter * 2, letter * 2 + b"12", letter + b"a", b"a" + letter + b"b"):

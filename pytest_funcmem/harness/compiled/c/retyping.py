@@ -192,9 +192,18 @@ class Retyping:
         word = type_of(node, text, self.standins, self._files)
         if word is None:
             return None
-        return self.standins.owner(word) or self.standins.owner(
-            self.standins.types.get(word, "").replace("@", "")
-        )
+        return self._tag_of(word) or self.standins.owner(self.standins.types.get(word, "").replace("@", ""))
+
+    def _tag_of(self, word: str) -> str | None:
+        """Tag of the made-up struct that a type stands for, behind a typedef of the file too."""
+        tag = self.standins.owner(word)
+        if tag is None and re.fullmatch(r"\w+[ *]*", word):
+            name = word.rstrip(" *")
+            alias = re.search(
+                rf"\btypedef\s+((?:struct|union)\s+\w+)\s*\**\s*{name}\s*;", self._files.get("decl.c", "")
+            )
+            tag = None if alias is None else self.standins.owner(alias[1])
+        return tag
 
     def _retype_name(self, name: str, shape: str) -> bool:
         made = self.standins

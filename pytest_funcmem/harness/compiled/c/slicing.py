@@ -154,12 +154,15 @@ class SourceFile:
             for chunk in self._by_name.get(name, ())
         )
 
-    def slice(self, *, stubbed: frozenset[str], dropped: frozenset[int]) -> Slice:
+    def slice(
+        self, *, stubbed: frozenset[str], dropped: frozenset[int], loose: frozenset[str] = frozenset()
+    ) -> Slice:
         """What the function reaches.
 
         Args:
             stubbed: Helpers of which only the head is taken.
             dropped: Starts of chunks that are left out.
+            loose: Functions defined in the old style that are called with other arguments than they have.
         """
         wanted = set(identifiers(self.code_tokens))
         todo = deque(sorted(wanted))
@@ -199,7 +202,7 @@ class SourceFile:
         return Slice(
             declarations=self._only([*kept, *self._torn, *declarations]),
             helpers=self._only([*conditionals, *self._torn, *helpers]),
-            prototypes="\n".join(self._prototypes(heads)),
+            prototypes="\n".join(self._prototypes(heads, loose)),
             included=tuple(sorted(helpers.values())),
             names=frozenset(wanted),
         )
@@ -212,10 +215,10 @@ class SourceFile:
                 return chunk
         return None
 
-    def _prototypes(self, heads: Iterable[Chunk]) -> list[str]:
+    def _prototypes(self, heads: Iterable[Chunk], loose: frozenset[str]) -> list[str]:
         found = []
         for chunk in sorted(heads, key=lambda chunk: chunk.start):
-            head = _head(self.text[chunk.start : chunk.body], chunk)
+            head = _head(chunk, loose)
             if head:
                 found.append(head)
         function = self.function
@@ -226,7 +229,7 @@ class SourceFile:
             tokens=self.code_tokens,
             body=next((token.start for token in _at_top(self.code_tokens) if token.text == "{"), 0),
         )
-        head = _head(function.code[: whole.body], whole)
+        head = _head(whole, loose)
         return [*found, head] if head else found
 
     def _only(self, parts: Iterable[Chunk | Token]) -> str:
@@ -266,7 +269,7 @@ def _at_top(words: Iterable[Token]) -> list[Token]:
     return found
 
 
-def _head(text: str, chunk: Chunk) -> str:
+def _head(chunk: Chunk, loose: frozenset[str]) -> str:
     """The declaration of a defined function, on one line; "" where a directive stands in its head."""
     words = [token for token in chunk.tokens if token.start < chunk.body]
     if any(token.kind == "directive" for token in words):
@@ -275,18 +278,44 @@ def _head(text: str, chunk: Chunk) -> str:
     closing = next((place for place, token in enumerate(top) if token.text == ")"), None)
     if closing is None:
         return ""
-    old_style = any(
+    late = top[closing + 1 :]
+    is_old_style = any(
         (token.kind == "name" and after.text in (";", ",", "[", "*")) or token.text == ";"
-        for token, after in zip(top[closing + 1 :], [*top[closing + 2 :], top[-1]], strict=False)
+        for token, after in zip(late, [*late[1:], top[-1]], strict=False)
     )
+    opening = next(place for place, token in enumerate(words) if token.text == "(" and token in top)
+    parameters = words[opening:]
     pieces: list[str] = []
-    for token in words:
-        if token.text in ("inline", "__inline", "__inline__"):
-            continue
-        if old_style and token.text == "(" and token in top:
-            return " ".join([*pieces, "();"])
-        pieces.append(token.text)
+    for token in words[:opening] if is_old_style else words:
+        if token.text not in ("inline", "__inline", "__inline__"):
+            pieces.append(token.text)
+    if is_old_style:
+        is_loose = not loose.isdisjoint(pieces)
+        pieces.append("()" if is_loose else _late_parameters([token.text for token in parameters]))
     return " ".join([*pieces, ";"])
+
+
+def _late_parameters(words: list[str]) -> str:
+    """The parameter list of a definition in the old style, "()" where a call would widen what is given."""
+    closing = words.index(")")
+    names = [word for word in words[1:closing] if word != ","]
+    kinds = dict.fromkeys(names, "int")
+    statement: list[str] = []
+    for word in words[closing + 1 :]:
+        if word != ";":
+            statement.append(word)
+            continue
+        first = next((place for place, word in enumerate(statement) if word in kinds or word in "*("), 0)
+        base = [word for word in statement[:first] if word != "register"]
+        for declarator in " ".join(statement[first:]).split(" , "):
+            own = [word for word in declarator.split() if word in kinds]
+            is_narrow = not set(base).isdisjoint(("char", "short", "float")) and declarator in kinds
+            if len(own) != 1 or is_narrow or not base:
+                return "()"
+            kinds[own[0]] = " ".join([*base, declarator])
+        statement = []
+    listed = [kinds[name] if kinds[name] != "int" else f"int {name}" for name in names]
+    return f"( {' , '.join(listed) or 'void'} )"
 
 
 def _chosen_branches(text: str, start: int, end: int) -> str:

@@ -49,7 +49,7 @@ _KINDS = {
 LENGTH, INDEXED, KEEP, STARTS, OUT, SMALL, SHOWN, FOLLOWED, POOL = 1, 2, 4, 8, 32, 64, 128, 256, 1 << 16
 
 _LENGTH_NAME = re.compile(
-    r"(?:n|nn|len|length|size|siz|sz|count|cnt|num|nr|max|limit|.*(?:_|[a-z])(?:len|length|size|count|cnt|num)|"
+    r"(?:n|nn|argc|len|length|size|siz|sz|count|cnt|num|nr|max|limit|.*(?:_|[a-z])(?:len|length|size|count|cnt|num)|"
     r"(?:n|num|nr|cnt)_?[a-z]+s|.*(?:Len|Length|Size|Count|Num))"
 )
 _MOST_ENUMERATORS = 400

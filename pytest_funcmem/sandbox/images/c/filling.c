@@ -11,6 +11,9 @@
 
 static int parts, objects_made, last_count = 8;
 
+int fm_last_count(void) { return last_count; }
+void fm_count_with(int count) { last_count = count; }
+
 static void store_integer(void *at, int size, int64_t value)
 {
     switch (size) {
@@ -312,10 +315,10 @@ void fm_fill(void *at, int number, int flags, int pool, int depth)
         break;
     default: {
         uint32_t c = fm_next();
-        if ((flags & FM_LENGTH) && (type->kind == FM_SIGNED || type->kind == FM_UNSIGNED)
+        if ((flags & FM_LENGTH) && (is_integer(type) || type->kind == FM_CHAR)
             && (c < FM_SMALL_CHOICE ? c % 8 < 6 : (c >> 3) % 8 < 6))
             store_integer(at, type->size, fm_remember((int64_t)((c >> 6 ^ c) % (unsigned)(last_count + 1))));
-        else if ((flags & FM_SMALL) && (type->kind == FM_SIGNED || type->kind == FM_UNSIGNED)
+        else if ((flags & FM_SMALL) && is_integer(type)
                  && (c < FM_SMALL_CHOICE ? c % 4 : (c >> 3) % 4))
             store_integer(at, type->size, fm_remember((int64_t)((c >> 5 ^ c) % 8)));
         else

@@ -239,16 +239,33 @@ static void prepare_process(const char *directory)
     setpgid(0, 0);
 }
 
+/* Lengths come after what they count: the list before them, or else the one behind them. */
+static void fill_parameters(void)
+{
+    int counts[64] = {0};
+    for (int lengths = 0; lengths < 2; lengths++)
+        for (int i = 0; i < fm_table.parameter_count; i++) {
+            const struct fm_place *place = &fm_table.parameters[i];
+            const struct fm_type *type = &fm_table.types[place->type];
+            int is_length = place->flags & FM_LENGTH && type->kind != FM_POINTER, from = i;
+            if (is_length != lengths)
+                continue;
+            while (from > 0 && counts[from] == 0) from--;
+            while (from < fm_table.parameter_count - 1 && counts[from] == 0) from++;
+            if (is_length && counts[from])
+                fm_count_with(counts[from]);
+            parameter_values[i] = calloc(1, (size_t)(type->size > 0 ? type->size : 8));
+            fm_fill(parameter_values[i], place->type, place->flags, place->pool, 0);
+            if (type->kind == FM_POINTER)
+                counts[i] = fm_last_count();
+        }
+}
+
 static void run_state(uint64_t seed, const uint32_t *choices, int count, const char *directory)
 {
     fm_choices_begin(choices, count, seed);
     prepare_process(directory);
-    for (int i = 0; i < fm_table.parameter_count; i++) {
-        const struct fm_place *place = &fm_table.parameters[i];
-        int size = fm_table.types[place->type].size;
-        parameter_values[i] = calloc(1, (size_t)(size > 0 ? size : 8));
-        fm_fill(parameter_values[i], place->type, place->flags, place->pool, 0);
-    }
+    fill_parameters();
     for (int i = 0; i < fm_table.global_count; i++)
         fm_fill_global(fm_program.globals[i], &fm_table.globals[i]);
     fm_arguments_done();

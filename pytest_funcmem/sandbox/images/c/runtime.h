@@ -96,6 +96,8 @@ int fm_make_bytes(char *into, uint32_t c);
 
 /* filling.c */
 void fm_fill(void *at, int type, int flags, int pool, int depth);
+int fm_last_count(void);               /* things in what was filled last */
+void fm_count_with(int count);         /* what a length that is filled next counts */
 void fm_fill_global(void *at, const struct fm_place *place);
 void fm_change_globals(uint64_t place);
 void fm_fill_answer(void *at, int type, const char *name, uint64_t place);
