@@ -161,8 +161,10 @@ class _Compilation:
             elif chunk is None:
                 continue
             elif error.file == "decl.c":
-                changed = changed or chunk.start not in self._dropped
-                self._dropped.add(chunk.start)
+                if chunk.start not in self._dropped:
+                    changed = True
+                    self._dropped.add(chunk.start)
+                    self._mender.forget(chunk.declared())
             else:
                 names = sorted(chunk.declared() & set(self._slice.included))
                 changed = changed or not set(names) <= self._stubbed

@@ -61,6 +61,10 @@ class Mender(MacroMaking):
         """A made-up type names one of the file's, which is not known there yet."""
         words = set(re.findall(r"'(?:struct |union )?(\w+)'", complaint.message))
         changed = False
+        constant = re.match(r"enum \{ (\w+) = ", self._line(complaint))
+        if constant is not None and constant[1] in self.standins.constants:
+            del self.standins.constants[constant[1]]  # a header that came in later has a macro of that name
+            return True
         for tag, members in self.standins.structs.items():
             if not re.search(rf"\b(?:struct|union) {re.escape(tag)} \{{", self._line(complaint)):
                 continue
@@ -255,8 +259,8 @@ class Mender(MacroMaking):
 
     def undefined_struct(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """A struct that is only named."""
-        found = re.findall(r"\b(struct|union) (\w+)", complaint.message) or re.findall(
-            r"\b(struct|union)\s+(\w+)", self._line(complaint)
+        found = re.findall(r"\b(struct|union|enum) (\w+)", complaint.message) or re.findall(
+            r"\b(struct|union|enum)\s+(\w+)", self._line(complaint)
         )
         if not found:
             found = self._behind_typedef(complaint)
@@ -265,7 +269,10 @@ class Mender(MacroMaking):
             if self._header_of(tag):
                 changed = True
             elif self._once("new struct", tag):
-                self.standins.add_struct(tag, is_union=word == "union")
+                if word == "enum":
+                    self.standins.enums[tag] = None
+                else:
+                    self.standins.add_struct(tag, is_union=word == "union")
                 changed = True
         return changed
 
@@ -471,6 +478,9 @@ class Mender(MacroMaking):
 
     def conflict(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """Something made up exists after all."""
+        if match[1] in self.standins.enums and self._once("forget", match[1]):
+            del self.standins.enums[match[1]]
+            return True
         for table in (
             self.standins.functions,
             self.standins.variables,

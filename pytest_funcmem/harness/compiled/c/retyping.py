@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tree_sitter import Node
 
@@ -41,6 +41,10 @@ class Retyping:
             return False
         self._made.add(change)
         return True
+
+    def forget(self, names: Collection[str]) -> None:
+        """What these names stand for may be made up again: a declaration of theirs was left out."""
+        self._made -= {change for change in self._made if len(change) > 1 and change[1] in names}
 
     def _macro_arguments(self, complaint: Complaint) -> list[dict[str, str]]:
         """What the parameters of the macros around a place stand for, the innermost macro first."""

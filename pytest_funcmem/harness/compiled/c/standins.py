@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 __all__ = ["FunctionStandIn", "StandIns", "shape_of", "type_macro"]
 
 _MOST_FLAGS = 30
+_ENUMERATORS = 8
 _ROOM_NAME = re.compile(
     r"(?:BUF|LINE|PATH|STR|STRING|NAME|TEXT|MSG|MESSAGE|PACKET|BLOCK|BLK)(?:FER)?_?(?:MAX|SIZ|SIZE|SZ|LEN|LENGTH)"
     r"|(?:MAX|SIZEOF)_?(?:BUF|LINE|PATH|STR|NAME|TEXT|MSG|TOKEN|WORD)|BUFSZ"
@@ -97,6 +98,7 @@ class StandIns:
     variables: dict[str, str] = field(default_factory=dict)
     functions: dict[str, FunctionStandIn] = field(default_factory=dict)
     macros: dict[str, str] = field(default_factory=dict)
+    enums: dict[str, None] = field(default_factory=dict)  # tags, in order
     unions: set[str] = field(default_factory=set)  # tags of structs that are unions
     headers: dict[str, None] = field(default_factory=dict)  # in order
 
@@ -187,6 +189,8 @@ class StandIns:
         lines = [f"struct {PROBE} {{ int x; }};"]
         lines += [f"#define {name}{text}" for name, text in sorted(self.macros.items())]
         lines += [f"enum {{ {name} = {value} }};" for name, value in self.constants.items()]
+        for tag in self.enums:
+            lines.append(f"enum {tag} {{ {', '.join(f'fm_{tag}_{value}' for value in range(_ENUMERATORS))} }};")
         lines += [f"{self._word(tag)} {tag};" for tag in sorted(self.structs)]
         for name in sorted(self.types):
             if self.types[name] == "struct":

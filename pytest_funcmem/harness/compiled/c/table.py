@@ -180,6 +180,8 @@ class Table:
                     flags |= POOL * pool_for(member, description.types[description.plain(target)].kind)
                     members.append([self._number(target), offset, where, bits, flags, _word(member)])
                 return [_KINDS[kind.kind], size, first, len(kind.parts), name]
+            case "enum" if any(name.startswith("fm_") for name, _value in kind.parts):
+                return [_KINDS["signed"], size or 4, 0, 0, name]  # what its values are is not known
             case "enum":
                 first = len(enumerators)
                 values = [value for _name, value in kind.parts[:_MOST_ENUMERATORS]]
