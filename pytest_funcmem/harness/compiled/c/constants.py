@@ -45,7 +45,9 @@ def constant_value(text: str, value_of: Callable[[str], int | None]) -> int | No
         None for anything else, and for what is too large.
     """
     text = re.sub(r"/\*.*?\*/|//.*", "", text).strip()
-    text = re.sub(r"\(\s*(?:unsigned|signed|int|long|char|short|size_t|u?int\d+_t|\s)+\)\s*(?=[\w(~-])", "", text)
+    text = re.sub(
+        r"\(\s*(?:unsigned|signed|int|long|char|short|size_t|u?int\d+_t|\s)+\)\s*(?=[\w(~-])", "", text
+    )
     if not text or len(text) > _LONGEST:
         return None
     letter = re.fullmatch(r"\(?'(\\?.)'\)?", text)

@@ -510,7 +510,13 @@ def _initialiser(node: Node) -> Node:
 
 
 _GUESSES: frozenset[Callable[[Mender, Complaint, re.Match[str]], bool]] = frozenset(
-    {Mender.no_structure, Mender.no_pointer_to_structure, Mender.no_pointer, Mender.no_scalar, Mender.comparison}
+    {
+        Mender.no_structure,
+        Mender.no_pointer_to_structure,
+        Mender.no_pointer,
+        Mender.no_scalar,
+        Mender.comparison,
+    }
 )
 _Rule = Callable[[Mender, Complaint, "re.Match[str]"], bool]
 _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(

@@ -93,6 +93,16 @@ class SourceFile:
             self._macro_bodies[name], lambda inner: self.macro_value(inner, known, depth + 1)
         )
 
+    def macro_texts(self, names: Iterable[str]) -> list[str]:
+        """Definitions of macros, as they are written."""
+        wanted = set(names)
+        found = []
+        for directive in self.directives:
+            match = re.match(r"\s*#\s*define\s+(\w+)", directive.text)
+            if match is not None and match[1] in wanted:
+                found.append(directive.text)
+        return found
+
     def macro_tokens(self, names: Iterable[str]) -> list[Token]:
         """Tokens of the bodies of macros that take no arguments."""
         return [token for name in sorted(names) for token in tokens(self._macro_bodies.get(name, ""))]

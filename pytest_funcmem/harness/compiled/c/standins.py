@@ -19,7 +19,9 @@ _ROOM_NAME = re.compile(
     r"(?:BUF|LINE|PATH|STR|STRING|NAME|TEXT|MSG|MESSAGE|PACKET|BLOCK|BLK)(?:FER)?_?(?:MAX|SIZ|SIZE|SZ|LEN|LENGTH)"
     r"|(?:MAX|SIZEOF)_?(?:BUF|LINE|PATH|STR|NAME|TEXT|MSG|TOKEN|WORD)|BUFSZ"
 )
-_SIZE_NAME = re.compile(r"(?:^|_)(?:N|NUM|MAX|COUNT|CNT|SIZE|SIZ|LEN|LENGTH|LAST|END|TOTAL|LIMIT)(?:_|$)|^MAX|MAX$|SIZE$")
+_SIZE_NAME = re.compile(
+    r"(?:^|_)(?:N|NUM|MAX|COUNT|CNT|SIZE|SIZ|LEN|LENGTH|LAST|END|TOTAL|LIMIT)(?:_|$)|^MAX|MAX$|SIZE$"
+)
 
 PROBE = "fm_probe"
 """A type that nothing else has: a parameter of it makes the compiler tell the type of each argument."""
@@ -190,7 +192,9 @@ class StandIns:
         lines += [f"#define {name}{text}" for name, text in sorted(self.macros.items())]
         lines += [f"enum {{ {name} = {value} }};" for name, value in self.constants.items()]
         for tag in self.enums:
-            lines.append(f"enum {tag} {{ {', '.join(f'fm_{tag}_{value}' for value in range(_ENUMERATORS))} }};")
+            lines.append(
+                f"enum {tag} {{ {', '.join(f'fm_{tag}_{value}' for value in range(_ENUMERATORS))} }};"
+            )
         lines += [f"{self._word(tag)} {tag};" for tag in sorted(self.structs)]
         for name in sorted(self.types):
             if self.types[name] == "struct":

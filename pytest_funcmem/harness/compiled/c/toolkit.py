@@ -219,7 +219,7 @@ def _table(source: SourceFile, compiled: Compiled) -> Table:
     target = description.function_names[function.qualname]
     uses = uses_of(function, [name for name, _kind in target.parameters])
     given = source.initialised()
-    codes = [function.code, compiled.parts["helpers.c"]]
+    codes = [function.code, compiled.parts["helpers.c"], *source.macro_texts(compiled.slice.names)]
     used = flags_of(codes)
     parameters = []
     for place, (name, number) in enumerate(target.parameters):

@@ -11,8 +11,9 @@
 #include <string.h>
 
 #define DEEPEST 9
-#define MOST_NODES 30000
+#define MOST_NODES 6000
 #define MOST_LISTED 2048
+#define MOST_MET 512          /* structs that are written down once in a value, however often they are pointed to */
 #define MOST_TEXT 4096
 
 extern void *__libc_realloc(void *, size_t);
@@ -21,6 +22,9 @@ static int nodes;
 static const void *path_addresses[DEEPEST + 2];
 static int path_types[DEEPEST + 2];
 static int path_length;
+static const void *met_addresses[MOST_MET];
+static int met_types[MOST_MET];
+static int met_count;
 
 void fm_put_bytes(struct fm_text *out, const char *data, size_t length)
 {
@@ -234,9 +238,18 @@ static void dump_target(struct fm_text *out, const char *at, const struct fm_typ
             fm_printf(out, "[\"opaque\", \"loop of %d\"]", path_length - i);
             return;
         }
+    for (int i = 0; i < met_count && type->kind == FM_STRUCT; i++)
+        if (met_addresses[i] == at && met_types[i] == number) {
+            fm_printf(out, "[\"opaque\", \"that of %d\"]", i);
+            return;
+        }
     if (path_length > DEEPEST || depth > DEEPEST) {
         fm_put(out, "[\"opaque\", \"deeper\"]");
         return;
+    }
+    if (type->kind == FM_STRUCT && met_count < MOST_MET) {
+        met_addresses[met_count] = at;
+        met_types[met_count++] = number;
     }
     path_addresses[path_length] = at;
     path_types[path_length++] = number;
@@ -382,7 +395,7 @@ static void dump(struct fm_text *out, const char *at, int number, int depth)
 
 void fm_dump(struct fm_text *out, const void *at, int type)
 {
-    nodes = path_length = 0;
+    nodes = path_length = met_count = 0;
     dump(out, at, type, 0);
 }
 

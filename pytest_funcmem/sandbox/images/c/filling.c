@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define MOST_PARTS 20000
-#define MOST_OBJECTS_OF_ONE_FILL 300
+#define MOST_OBJECTS_OF_ONE_FILL 48
 
 static int parts, objects_made, last_count = 8;
 
@@ -248,8 +248,8 @@ static void fill_pointer(void *at, const struct fm_type *type, int flags, int po
     int alias = depth < 1 ? way == 5 : way == 3 || way == 4;
     if (flags & FM_FOLLOWED && depth < 5)
         null = way == 6 && c / 64 % 2;       /* what is behind it is wanted at once */
-    else if (composed && depth > 3 && way > 2)
-        null = 1;
+    else if (composed && depth > 1 && way > 2)
+        null = 1;                            /* nothing is known to look there */
     if (!null && alias) {
         struct fm_object *like = fm_find_like(type->a, c / 8);
         if (like != NULL) {
@@ -280,6 +280,8 @@ static void fill_bits(char *at, const struct fm_member *member, uint32_t c)
 void fm_fill(void *at, int number, int flags, int pool, int depth)
 {
     const struct fm_type *type = &fm_table.types[number];
+    if (depth == 0)
+        objects_made = 0;
     if (++parts > MOST_PARTS || depth > 12) {
         memset(at, 0, (size_t)(type->size > 0 ? type->size : 0));
         return;
@@ -362,6 +364,7 @@ void fm_fill_global(void *at, const struct fm_place *global)
         if (!is_scalar(type->kind) && !(type->kind == FM_POINTER && memcmp(at, zero, sizeof zero) == 0))
             return;
     }
+    objects_made = 0;
     fm_fill(at, global->type, global->flags, global->pool, type->kind == FM_POINTER ? 0 : 1);
 }
 
