@@ -128,7 +128,7 @@ def test_stand_ins_are_written_in_an_order_that_compiles() -> None:
     made.variables["shared"] = "char *@"
     text = made.early()
     assert text.index("struct fm_inner_t {") < text.index("struct fm_outer_t {")
-    assert "enum { LIMIT = 1 };" in text
+    assert "enum { LIMIT = 8 };" in text
     assert made.late() == [("shared", "char *shared;")]
     assert made.owner("outer_t") == made.owner("struct fm_outer_t *") == "fm_outer_t"
     assert made.owner("int") is None
@@ -198,7 +198,7 @@ def test_a_damaged_description_is_none(change: dict[str, object]) -> None:
 def test_pools_hold_literals_and_their_neighbours_and_what_names_say() -> None:
     function = function_of("int f(int n) { return n == 41 ? 'q' : \"wx%d\"[n]; }", "f")
     words = SourceFile(function).code_tokens
-    numbers, letters, *named = number_pools(words)
+    numbers, letters, *named = number_pools(words, [77])
     assert {40, 41, 42, 0, 1} <= set(numbers)
     assert ord("q") in letters[:4]
     assert tuple(named[0]) == CARD_NUMBERS

@@ -11,6 +11,7 @@ __all__ = ["constant_value", "number"]
 
 _LONGEST = 200
 _BITS = 62
+_CAST = re.compile(r"\(\s*(?:unsigned|signed|int|long|char|short|size_t|u?int\d+_t|\s)+\)\s*(?=[\w(~-])")
 _OPERATIONS: Mapping[type, Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -45,9 +46,7 @@ def constant_value(text: str, value_of: Callable[[str], int | None]) -> int | No
         None for anything else, and for what is too large.
     """
     text = re.sub(r"/\*.*?\*/|//.*", "", text).strip()
-    text = re.sub(
-        r"\(\s*(?:unsigned|signed|int|long|char|short|size_t|u?int\d+_t|\s)+\)\s*(?=[\w(~-])", "", text
-    )
+    text = _CAST.sub("", text)
     if not text or len(text) > _LONGEST:
         return None
     letter = re.fullmatch(r"\(?'(\\?.)'\)?", text)

@@ -343,7 +343,7 @@ class Mender(MacroMaking):
         return self.retype(node, text, shape_of(wanted))
 
     def _unified(self, wanted: str, given: str) -> bool:
-        """Of two structs that pointers are taken for each other, one that was only guessed is the other one."""
+        """Of two structs whose pointers are taken for each other, one that was only guessed is the other."""
         stars = [text.count("*") for text in (wanted, given)]
         if stars[0] != stars[1] or not stars[0] or "(" in wanted + given or "void" in wanted + given:
             return False

@@ -1,4 +1,4 @@
-"""How code uses names, as far as its text tells: which are walked over, followed, counted by, only written."""
+"""How code uses names, as far as its text tells: what is walked over, followed, counted by, only written."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def flags_of(codes: Iterable[str]) -> dict[str, int]:
     """Flags of the table for names of any kind, by how some code uses them.
 
     Indices and bounds of loops are small, as large values only run wild. What is indexed points to several
-    things. What is followed has to point somewhere for anything to happen; a variable passes its use on to the
-    member that it is a copy of.
+    things. What is followed has to point somewhere for anything to happen; a variable passes its use on to
+    the member that it is a copy of.
     """
     found: dict[str, int] = {}
 

@@ -78,8 +78,7 @@ def number_pools(words: Iterable[Token], constants: Iterable[int]) -> tuple[tupl
     """
     literals: dict[int, None] = {}
     letters: dict[int, None] = {}
-    for value in constants:
-        literals.setdefault(value)
+    literals.update(dict.fromkeys(constants))
     for token in words:
         if token.kind == "number":
             value = number(token.text)

@@ -50,11 +50,9 @@ def renamed_code(function: SourceFunction) -> str | None:
 
 def _declared(node: Node) -> list[Node]:
     """Names that a declaration inside a function declares."""
-    if (
-        node.type != "declaration"
-        or node.has_error
-        or any(child.type == "storage_class_specifier" for child in node.children)
-    ):
+    if node.type != "declaration" or node.has_error:
+        return []  # such as where a macro stands behind a name
+    if any(child.type == "storage_class_specifier" for child in node.children):
         return []
     parent = node.parent
     if parent is None or parent.type not in ("compound_statement", "for_statement", "case_statement"):

@@ -295,10 +295,8 @@ def _head(chunk: Chunk, loose: frozenset[str]) -> str:
     )
     opening = next(place for place, token in enumerate(words) if token.text == "(" and token in top)
     parameters = words[opening:]
-    pieces: list[str] = []
-    for token in words[:opening] if is_old_style else words:
-        if token.text not in ("inline", "__inline", "__inline__"):
-            pieces.append(token.text)
+    told = words[:opening] if is_old_style else words
+    pieces = [token.text for token in told if token.text not in ("inline", "__inline", "__inline__")]
     if is_old_style:
         is_loose = not loose.isdisjoint(pieces)
         pieces.append("()" if is_loose else _late_parameters([token.text for token in parameters]))

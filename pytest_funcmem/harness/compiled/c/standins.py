@@ -117,7 +117,7 @@ class StandIns:
             self.unions.add(tag)
 
     def add_constant(self, name: str, *, is_flag: bool = False) -> None:
-        """Make up a constant, different from all others: a bit, a size that loops end at, room for a text, or any.
+        """Make up a constant, different from all others: a bit, a bound of loops, room for a text, or any.
 
         Args:
             name: Of the constant.

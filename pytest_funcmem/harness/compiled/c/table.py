@@ -67,7 +67,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StubEntry:
-    """A stand-in: its name in logs, the types of its answer and parameters in the description, what it is for."""
+    """A stand-in: its name in logs, the types of its answer and parameters, and whom it stands for."""
 
     name: str
     result: int
