@@ -127,8 +127,8 @@ _BY_SHAPE = {
     "short @": "s16 S16 INT16 int16 gint16 Sint16 SHORT",
     "unsigned int @": "u32 U32 UINT32 uint32 DWORD dword uint UINT u_int Uint32 guint32 guint",
     "int @": "s32 S32 INT32 int32 gint32 Sint32 INT gint BOOL Bool boolean Boolean BOOLEAN gboolean bool_t",
-    "unsigned long @": "u64 U64 UINT64 uint64 QWORD ulong ULONG u_long Uint64 guint64 gulong gsize uLong UINTN "
-    "ULONGLONG",
+    "unsigned long @": "u64 U64 UINT64 uint64 QWORD ulong ULONG u_long Uint64 guint64 gulong gsize uLong "
+    "UINTN ULONGLONG",
     "long @": "s64 S64 INT64 int64 gint64 Sint64 LONG glong gssize INTN LONGLONG",
     "_Bool @": "bool",
     "char *@": "string String STRING LPSTR",

@@ -61,7 +61,7 @@ class CToolkit:
     """See ``Toolkit``."""
 
     language: Language = "c"
-    version = "1"
+    version = "2"
     programs: Mapping[str, Path] = MappingProxyType({PROGRAM: _RUNNER})
 
     def prepare(

@@ -1,0 +1,255 @@
+"""What real C files take for granted: types only used, old definitions, the system, runs that end badly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_funcmem.core.protocols import Sandbox
+from pytest_funcmem.core.records import Inconclusive, InputState, SourceFunction
+from pytest_funcmem.harness.compiled.c.constants import constant_value
+from pytest_funcmem.harness.compiled.c.parameters import buffer_room, flags_of
+from pytest_funcmem.harness.compiled.c.pools import texts
+from pytest_funcmem.harness.compiled.c.renaming import renamed_code
+from pytest_funcmem.harness.compiled.c.slicing import SourceFile
+from pytest_funcmem.harness.compiled.c.standins import StandIns
+from pytest_funcmem.harness.compiled.c.system import system_calls
+from pytest_funcmem.harness.compiled.c.table import FOLLOWED, INDEXED, SMALL
+from pytest_funcmem.harness.compiled.c.toolkit import CToolkit
+from pytest_funcmem.harness.execution import original_program
+from pytest_funcmem.harness.execution_records import ENDLESS, Execution
+from pytest_funcmem.languages.c import CFrontend
+from pytest_funcmem.sandbox.choice import open_sandbox
+
+KIT = CToolkit()
+FILE = """\
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "shelf.h"
+
+static void shrink();
+
+int volumes(Shelf *shelf)
+{
+    Book *book = shelf->first;
+    int n = 0;
+    while (book) {
+        n += book->volumes;
+        book = book->next;
+    }
+    return n;
+}
+
+int color(enum shade shade)
+{
+    return shade == DARK ? 1 : shade == LIGHT ? 2 : 3;
+}
+
+int taller(shelf)
+Shelf *shelf;
+{
+    shrink(shelf->height, 2);
+    return shelf->height[0];
+}
+
+static void shrink(height, by)
+int *height, by;
+{
+    *height -= by;
+}
+
+int reach(int port)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, port);
+    if (fd < 0)
+        return -1;
+    if (listen(fd, 5) < 0) {
+        close(fd);
+        return -2;
+    }
+    return 7;
+}
+
+int first_byte(int fd)
+{
+    char line[16];
+    int n = read(fd, line, sizeof line);
+    return n > 0 ? line[0] : n - 300;
+}
+
+int endless(int n)
+{
+    volatile int i = 0;
+    for (;;)
+        i ^= n;
+}
+
+int far(int *list, int place)
+{
+    place += 1000000;
+    return list[place];
+}
+
+int options(int argc, char **argv)
+{
+    int loud = 0, letter;
+    while ((letter = getopt(argc, argv, "vq")) > 0)
+        switch (letter) {
+        case 'v': loud = 1; break;
+        case 'q': loud = 2; break;
+        }
+    return loud;
+}
+"""
+
+
+def function_of(text: str, name: str) -> SourceFunction:
+    return next(item for item in CFrontend().scan(text, path="a.c").functions if item.qualname == name)
+
+
+@pytest.fixture(scope="module")
+def sandbox(docker_engine: None) -> Iterator[Sandbox]:
+    with open_sandbox("docker", programs=KIT.programs, workers=1, language="c") as opened:
+        yield opened
+
+
+def ran(name: str, sandbox: Sandbox, count: int = 60) -> Execution:
+    function = function_of(FILE, name)
+    made = KIT.prepare(function, sandbox, check_time=lambda: None)
+    assert not isinstance(made, Inconclusive), made
+    return KIT.execute(
+        sandbox,
+        [original_program(function, made.scaffold)],
+        [[InputState(seed=seed) for seed in range(count)]],
+        coverage=True,
+        state_timeout_s=1.0,
+    )[0]
+
+
+def values(run: Execution) -> set[object]:
+    return {output.value for output in run.outputs if output.outcome == "returned"}
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("name", "lines"), [("volumes", {2, 3, 4, 5, 6, 8}), ("color", {2}), ("taller", {3, 4})]
+)
+def test_types_are_those_that_uses_tell(sandbox: Sandbox, name: str, lines: set[int]) -> None:
+    run = ran(name, sandbox)
+    assert lines <= {line for output in run.outputs for line in output.lines if output.outcome == "returned"}
+    assert len(values(run)) > 2
+
+
+@pytest.mark.docker
+def test_the_system_answers_by_choice_and_is_asked_in_sight(sandbox: Sandbox) -> None:
+    run = ran("reach", sandbox)
+    assert values(run) == {-1, -2, 7}
+    returned = [output for output in run.outputs if output.outcome == "returned"]
+    assert {call["path"] for output in returned for call in output.calls} == {"socket", "listen", "close"}
+    read = values(ran("first_byte", sandbox))
+    assert -301 in read
+    assert len(read) > 4, "what arrives differs"
+
+
+@pytest.mark.docker
+def test_runs_that_end_badly_tell_how_far_they_came(sandbox: Sandbox) -> None:
+    run = ran("far", sandbox, count=5)
+    assert {output.outcome for output in run.outputs} == {"signal"}
+    assert all(2 in output.lines for output in run.outputs)
+    run = ran("endless", sandbox, count=5)
+    assert {(output.outcome, output.detail) for output in run.outputs} == {("timeout", ENDLESS)}
+    assert all(4 in output.lines for output in run.outputs)
+    assert max(run.state_seconds) < 0.8, "it is counted, not waited for"
+
+
+@pytest.mark.docker
+def test_options_are_given_as_many_as_are_counted(sandbox: Sandbox) -> None:
+    assert values(ran("options", sandbox, count=150)) == {0, 1, 2}
+
+
+def test_what_was_guessed_becomes_what_it_is_taken_for() -> None:
+    made = StandIns()
+    made.add_type("Book", "struct")
+    guessed = made.fresh_struct("next")
+    made.structs[guessed].update(next="int @", pages="long @")
+    made.structs["fm_Book"]["next"] = "Book *@"
+    made.variables["shelf"] = f"struct {guessed} *@"
+    assert made.unify(guessed, "Book")
+    assert made.structs == {"fm_Book": {"next": "Book *@", "pages": "long @"}}
+    assert made.variables == {"shelf": "Book *@"}
+
+
+def test_constants_are_bits_bounds_or_room_by_their_use_and_name() -> None:
+    made = StandIns()
+    for name in ("RED", "MAX_ITEMS", "LINE_SIZE", "BLUE"):
+        made.add_constant(name)
+    for name in ("IS_OLD", "IS_NEW"):
+        made.add_constant(name, is_flag=True)
+    assert made.constants == {
+        "RED": 1,
+        "MAX_ITEMS": 8,
+        "LINE_SIZE": 256,
+        "BLUE": 2,
+        "IS_OLD": 4,
+        "IS_NEW": 16,
+    }
+    made.enums["shade"] = None
+    assert "enum shade { fm_shade_0, " in made.early()
+
+
+def test_macros_stand_for_numbers_where_their_text_says_so() -> None:
+    known = {"BASE": 16}
+    for text, value in (
+        ("(BASE << 2) | 1", 65),
+        ("0x10UL /* a page */", 16),
+        ("'a'", 97),
+        ("((unsigned int) -1)", -1),
+        ("sizeof(x)", None),
+        ("OTHER + 1", None),
+        ("1 << 9999", None),
+    ):
+        assert constant_value(text, known.get) == value, text
+
+
+def test_uses_tell_what_is_followed_indexed_and_small() -> None:
+    flags = flags_of(["for (i = 0; i < h->count; i++) t = h->rows[i].name; c = h->cell; c->x = 1;"])
+    assert flags["h"] & FOLLOWED
+    assert flags["rows"] & INDEXED
+    assert flags["cell"] & FOLLOWED, "its copy is followed"
+    assert flags["i"] & flags["count"] & SMALL
+    assert buffer_room(["x = page[0x200]; y = *(page + 516);"]) == 768
+    assert buffer_room(["x = page[3];"]) == 256
+
+
+def test_files_that_a_program_opens_stay_real() -> None:
+    assert system_calls(["read", "socket", "strlen"]) == ["read", "socket"]
+    assert system_calls(["fopen", "read", "socket"]) == ["socket"]
+
+
+def test_heads_in_the_old_style_tell_their_types() -> None:
+    text = (
+        "static int f(a, n)\nregister struct s *a;\n{ return n; }\nvoid g(c) char c; { c++; }\n"
+        "#ifdef SLOW\nstatic int h(int n)\n#else\nint h(int n)\n#endif\n{ return n + 1; }\n"
+        "int main_one(void) { g('a'); return f(0, 1) + h(2); }\n"
+    )
+    source = SourceFile(function_of(text, "main_one"))
+    prototypes = source.slice(stubbed=frozenset(), dropped=frozenset()).prototypes
+    assert "static int f ( struct s * a , int n ) ;" in prototypes
+    assert "void g () ;" in prototypes, "a call widens what it gives"
+    loose = source.slice(stubbed=frozenset(), dropped=frozenset(), loose=frozenset({"f"}))
+    assert "static int f () ;" in loose.prototypes
+    assert "return n + 1" in source.slice(stubbed=frozenset(), dropped=frozenset()).helpers
+
+
+def test_options_are_texts_of_their_own() -> None:
+    function = function_of("int f(int c, char **argv) { return argv[1][1] == 'x'; }", "f")
+    assert b"-x" in texts(SourceFile(function).code_tokens, ())
+
+
+def test_a_macro_behind_a_name_is_no_variable() -> None:
+    code = renamed_code(function_of("int f(int n) { int unused __MAYBE__; int m = n; return m; }", "f"))
+    assert code is not None
+    assert "__MAYBE__;" in code
+    assert "m_0_renamed" in code
