@@ -150,8 +150,10 @@ class Search:
         idle = 0
         for number in range(settings.rounds + settings.further_rounds):
             patience, most = settings.patience, settings.rounds
-            if self._first is not None and self._reached < set(self._first.executable_lines):
+            if not self._is_whole():
                 patience, most = 2 * patience, most + settings.further_rounds
+            elif self._is_enough():
+                break
             if self._stuck() or idle >= patience or number >= most:
                 break
             before = self._progress()
@@ -219,6 +221,18 @@ class Search:
 
     def _stuck(self) -> bool:
         return (self._first is not None and not self._first.loaded) or self._timeouts > _MAX_TIMEOUTS
+
+    def _is_whole(self) -> bool:
+        """Whether valid states reach every line."""
+        return self._first is None or self._reached >= set(self._first.executable_lines)
+
+    def _is_enough(self) -> bool:
+        """Whether the language wants no more of a search that reaches every line."""
+        enough = self._prepared.enough
+        if enough is None or self._first is None:
+            return False
+        valid = Found(trials=tuple(self._trials), first=self._first).valid
+        return len({trial.digest for trial in valid}) >= enough
 
     def _progress(self) -> tuple[int, ...]:
         valid = {trial.digest for trial in self._trials if not trial.problem}

@@ -47,11 +47,14 @@ class Prepared:
         scaffold: With ``files``: what is compiled around the function; ``mocks``: names of what is made up.
         choices: How many choices a usual state asks for: the length that a search begins with.
         special: Choices that are worth trying anywhere, in order (such as those of the body's literals).
+        enough: Distinct outputs of distinct inputs with which the search ends once valid states reach every
+            line. None lets it go on until nothing new comes.
     """
 
     scaffold: Scaffold
     choices: int = 16
     special: tuple[int, ...] = ()
+    enough: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,12 +56,13 @@ class ToyToolkit:
     changed: tuple[StandIn, ...] = ()
     ran: list[tuple[str, int]] = field(default_factory=list)
     calls: int = 0
+    enough: int | None = None
 
     def prepare(
         self, function: SourceFunction, sandbox: Sandbox, *, check_time: Callable[[], None]
     ) -> Prepared | Inconclusive:
         check_time()
-        return Prepared(scaffold=Scaffold(files=(("driver", "toy"),)), choices=2)
+        return Prepared(scaffold=Scaffold(files=(("driver", "toy"),)), choices=2, enough=self.enough)
 
     def execute(
         self,
@@ -177,6 +178,21 @@ def test_a_change_that_matters_on_few_states_does_not_reach_the_threshold(
     found = build(toy_function("a + b"), ToyToolkit(changed=(changed,)), monkeypatch)
     assert isinstance(found, Harness)
     assert sum(state.arguments[0] == "41" for state in found.states) >= 3
+
+
+def test_a_search_that_reaches_all_ends_where_the_language_has_enough_outputs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    brief, long, few = ToyToolkit(enough=24), ToyToolkit(), ToyToolkit(enough=24)
+    assert isinstance(build(toy_function("a * 100 + b"), brief, monkeypatch), Harness)
+    assert isinstance(build(toy_function("a * 100 + b"), long, monkeypatch), Harness)
+    assert len(long.ran) > len(brief.ran)
+    assert brief.ran[1][1] <= 40  # the states of the first batch are followed by those that it chose from
+    build(toy_function("a == 42 and b == 99"), few, monkeypatch)
+    assert few.ran[1][1] > 40
+    missed = ToyToolkit(enough=24)
+    build(toy_function("a * 100 + b", "[1, 2]"), missed, monkeypatch)
+    assert missed.ran[1][1] > 40
 
 
 def test_mutants_are_counted_where_they_compile_and_run_where_they_can_differ(

@@ -48,6 +48,8 @@ _MEMORY_MIB = 1024
 _PREPARE_S = 120.0
 _COMPILE_S = 90.0
 _START_S = 30.0
+_ENOUGH = 24
+"""Distinct outputs that suffice: what these states do not tell apart is looked for one by one afterwards."""
 _RECORD_BYTES = 4 * 1024 * 1024
 _USUAL_RECORD_BYTES = 64 * 1024
 _CLASS_BYTES = 32 * 1024 * 1024
@@ -114,6 +116,7 @@ def read_prepared(result: SandboxResult) -> Prepared | Inconclusive:
         choices=16,
         # Texts are drawn in steps of 16, so the multiples of 16 are the literals.
         special=(*range(min(count, 64)), *range(16, 16 * 24, 16)),
+        enough=_ENOUGH,
     )
 
 

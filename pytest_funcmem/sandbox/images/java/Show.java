@@ -66,23 +66,33 @@ final class Show {
                     }
                 }
             }
+            if (value instanceof Collection<?> all) {
+                several(all, loader, depth, place > 0 ? ", [" : "[", "]", out);
+            } else if (value instanceof Map<?, ?> map) {
+                out.append(place > 0 ? ", " : "");
+                entries(map, loader, depth, out);
+            }
             out.append('}');
         } else if (value instanceof Collection<?> all && !(value instanceof java.util.concurrent.BlockingQueue)) {
             several(all, loader, depth, value.getClass().getSimpleName() + "[", "]", out);
         } else if (value instanceof Map<?, ?> map) {
             out.append(value.getClass().getSimpleName()).append('{');
-            int place = 0;
-            for (Map.Entry<?, ?> entry : map.entrySet()) {
-                out.append(place++ > 0 ? ", " : "");
-                write(entry.getKey(), loader, depth + 1, out);
-                out.append("=");
-                write(entry.getValue(), loader, depth + 1, out);
-            }
+            entries(map, loader, depth, out);
             out.append('}');
         } else if (value instanceof CharSequence || value instanceof Number || value instanceof java.io.File) {
             out.append(value.getClass().getSimpleName()).append('(').append(value).append(')');
         } else {
             out.append(value.getClass().getSimpleName());
+        }
+    }
+
+    private static void entries(Map<?, ?> map, ClassLoader loader, int depth, StringBuilder out) {
+        int place = 0;
+        for (Map.Entry<?, ?> entry : map.entrySet()) {
+            out.append(place++ > 0 ? ", " : "");
+            write(entry.getKey(), loader, depth + 1, out);
+            out.append("=");
+            write(entry.getValue(), loader, depth + 1, out);
         }
     }
 
