@@ -329,7 +329,7 @@ final class Encoder {
             return;
         }
         if (Proxy.isProxyClass(type)) {
-            tagged("opaque", Maker.proxyName(value));
+            tagged("opaque", Instances.proxyName(value));
             return;
         }
         if (type.isHidden() || type.isSynthetic() || type.getName().contains("$$Lambda")) {

@@ -20,6 +20,9 @@ final class Fitting extends Bench {
 
     boolean mismatched(JCTree tree, Object[] arguments) {
         JCTree inner = strip(tree);
+        if (inner instanceof JCTree.JCThrow thrown) {
+            return mismatched(thrown.expr, arguments);
+        }
         if (inner instanceof JCTree.JCConditional conditional) {
             return mismatched(conditional.truepart, arguments) | mismatched(conditional.falsepart, arguments);
         }
@@ -29,6 +32,10 @@ final class Fitting extends Bench {
         Stubs.Member member = made(inner);
         String wanted = uses.wanted(inner, member == null ? "" : member.name);
         if (member != null && retype(member, fitting(wanted, member.name))) {
+            return true;
+        }
+        if (member != null && member.type == null && uses.parent(inner) instanceof JCTree.JCThrow) {
+            member.type = "RuntimeException"; // of all places this one does not tell the compiler what it wants
             return true;
         }
         if (inner instanceof JCTree.JCBinary && operands(inner)) {
@@ -53,6 +60,22 @@ final class Fitting extends Bench {
             return related(told.get(0), told.get(1));
         }
         return related(typeOf(inner), required(inner));
+    }
+
+    /** A name that two made-up types have: it stays with the one that is named with it somewhere. */
+    boolean ambiguous(JCTree tree, Object[] arguments) {
+        List<Stubs.StubType> owners = new ArrayList<>();
+        for (Object one : arguments) {
+            if (one instanceof Symbol.VarSymbol variable && stub(variable.owner) != null) {
+                owners.add(stub(variable.owner));
+            }
+        }
+        if (owners.size() < 2 || !(tree instanceof JCTree.JCIdent ident)) {
+            return false;
+        }
+        String name = ident.name.toString();
+        owners.sort(java.util.Comparator.comparing((Stubs.StubType one) -> uses.isNamedWith(one.name, name)));
+        return owners.get(0).members.remove("f " + name) != null;
     }
 
     /** A switch over something made up by names: an enumeration of them. */

@@ -1,13 +1,8 @@
 package funcmem.harness;
 
 import java.lang.reflect.Array;
-import java.lang.reflect.Constructor;
-import java.lang.reflect.Field;
 import java.lang.reflect.GenericArrayType;
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.Modifier;
 import java.lang.reflect.ParameterizedType;
-import java.lang.reflect.Proxy;
 import java.lang.reflect.Type;
 import java.lang.reflect.TypeVariable;
 import java.lang.reflect.WildcardType;
@@ -16,22 +11,23 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import sun.misc.Unsafe;
 
 /** Makes values of a type out of choices. Small choices mean the more telling values. */
 final class Maker {
-    private static final int DEEP = 4;
-    private static final Unsafe UNSAFE = unsafe();
+    static final int DEEP = 4;
 
-    private final Plan plan;
     /** Of every sort that code tells apart. */
     private static final List<Class<?>> CLASSES = List.of(String.class, Integer.class, int.class, Object.class, List.class,
             String[].class, int[].class, Runnable.class, ArrayList.class, boolean.class, Number.class, Map.class, Double.class,
             java.util.concurrent.TimeUnit.class, IllegalStateException.class, long.class, java.util.Set.class,
             Deprecated.class, void.class);
 
+    private static final List<Class<?>> NUMBERS = List.of(Double.class, Long.class, java.math.BigDecimal.class, Float.class,
+            java.math.BigInteger.class, Short.class, Byte.class, Character.class);
+
     private static final List<Class<?>> ANY_CONTAINERS = List.of(List.class, Map.class, String[].class, int[].class);
 
+    private final Plan plan;
     private final ClassLoader loader;
     private final Choices choices;
     private final Map<TypeVariable<?>, Type> bound;
@@ -39,6 +35,7 @@ final class Maker {
     private final IdentityHashMap<Object, Boolean> filled;
     private final List<Class<?>> known;
     private final Plain plain;
+    private final Instances objects;
 
     Maker(Plan plan, ClassLoader loader, Choices choices) {
         this(plan, loader, choices, new HashMap<>(), new ArrayList<>(), new IdentityHashMap<>(), new ArrayList<>(),
@@ -62,21 +59,12 @@ final class Maker {
         this.filled = filled;
         this.known = known;
         this.plain = new Plain(plan, choices, texts);
+        this.objects = new Instances(this, plan, loader, choices, made, filled, known);
     }
 
     /** The same maker with other choices. */
     Maker with(Choices other) {
         return new Maker(plan, loader, other, bound, made, filled, known, plain.texts);
-    }
-
-    private static Unsafe unsafe() {
-        try {
-            Field field = Unsafe.class.getDeclaredField("theUnsafe");
-            field.setAccessible(true);
-            return (Unsafe) field.get(null);
-        } catch (ReflectiveOperationException exc) {
-            throw new IllegalStateException(exc);
-        }
     }
 
     static Object zero(Class<?> type) {
@@ -185,7 +173,11 @@ final class Maker {
         if (again != null) {
             return again;
         }
-        Object value = raw.isInterface() ? implementation(raw, type, depth) : instance(raw, type, depth);
+        Object constant = objects.constant(raw);
+        if (constant != null) {
+            return constant;
+        }
+        Object value = raw.isInterface() ? objects.implementation(raw, type, depth) : instance(raw, type, depth);
         if (value != null) {
             made.add(value);
         }
@@ -193,7 +185,7 @@ final class Maker {
     }
 
     /** The simplest value, where nesting has to end. */
-    private Object shallow(Class<?> raw) {
+    Object shallow(Class<?> raw) {
         if (raw.isArray()) {
             return Array.newInstance(raw.getComponentType(), 0);
         }
@@ -267,36 +259,14 @@ final class Maker {
             case 0, 1, 2 -> plain.make(String.class);
             case 3, 4 -> plain.make(Integer.class);
             case 5 -> raw != Object.class ? plain.make(Double.class) : choices.below(2) == 0 ? null : made.isEmpty() ? null : made.get(choices.below(made.size()));
-            case 6 -> plain.make(choices.below(2) == 0 ? Boolean.class : Double.class);
+            case 6 -> choices.below(2) == 0 ? plain.make(Boolean.class) : make(NUMBERS.get(choices.below(NUMBERS.size())), depth + 1);
             default -> raw != Object.class ? plain.make(Long.class)
                     : make(ANY_CONTAINERS.get(choices.below(ANY_CONTAINERS.size())), depth + 1);
         };
     }
 
-    /** An implementation of the file's, or one that answers by choice. */
-    private Object implementation(Class<?> raw, Type type, int depth) {
-        List<Class<?>> own = new ArrayList<>();
-        for (Class<?> one : known) {
-            if (raw.isAssignableFrom(one) && one != raw && one.getClassLoader() == loader && !one.isInterface()) {
-                own.add(one);
-            }
-        }
-        if (!own.isEmpty() && choices.below(2) == 0) {
-            return make(own.get(choices.below(own.size())), depth + 1);
-        }
-        bind(raw, type);
-        Run run = World.run;
-        int number = made.size();
-        InvocationHandler handler = new Answering(raw.getSimpleName() + "#" + number, run);
-        ClassLoader place = raw.getClassLoader() == loader ? loader : Maker.class.getClassLoader();
-        try {
-            return Proxy.newProxyInstance(place, new Class<?>[] {raw}, handler);
-        } catch (IllegalArgumentException exc) {
-            return null; // a sealed or hidden interface
-        }
-    }
-
-    private void bind(Class<?> raw, Type type) {
+    /** Note what the parameters of a generic class stand for. */
+    void bind(Class<?> raw, Type type) {
         if (type instanceof ParameterizedType parameterized) {
             TypeVariable<?>[] variables = raw.getTypeParameters();
             for (int i = 0; i < variables.length; i++) {
@@ -306,202 +276,28 @@ final class Maker {
         }
     }
 
-    static String proxyName(Object proxy) {
-        InvocationHandler handler = Proxy.getInvocationHandler(proxy);
-        return handler instanceof Answering answering ? answering.name : "proxy";
-    }
-
-    /** Answers the methods of an interface by choice. */
-    private record Answering(String name, Run run) implements InvocationHandler {
-        @Override
-        public Object invoke(Object proxy, java.lang.reflect.Method method, Object[] given) throws Throwable {
-            Object[] arguments = given == null ? new Object[0] : given;
-            if (method.getDeclaringClass() == Object.class) {
-                return switch (method.getName()) {
-                    case "equals" -> proxy == arguments[0];
-                    case "hashCode" -> 1;
-                    default -> name;
-                };
-            }
-            if (method.isDefault()) {
-                return InvocationHandler.invokeDefault(proxy, method, arguments);
-            }
-            Class<?> expected = run.expected;
-            run.expected = null;
-            return run.answerMethod(proxy, method, expected, arguments);
-        }
-    }
-
-    Object instance(Class<?> raw, Type type, int depth) {
-        bind(raw, type);
-        boolean isOwn = raw.getClassLoader() == loader;
-        List<Class<?>> heirs = new ArrayList<>();
-        if (Modifier.isAbstract(raw.getModifiers()) && !isOwn) {
-            return null;
-        }
-        for (Class<?> one : known) {
-            if (one != raw && raw.isAssignableFrom(one) && one.getClassLoader() == loader) {
-                heirs.add(one);
-            }
-        }
-        if (!heirs.isEmpty() && depth < DEEP && choices.below(4) == 3) {
-            return make(heirs.get(choices.below(heirs.size())), depth + 1);
-        }
-        int way = choices.below(8);
-        Object value = way == 7 && isOwn ? null : construct(raw, depth);
-        if (value == null && isOwn) {
-            try {
-                value = UNSAFE.allocateInstance(raw);
-            } catch (InstantiationException exc) {
-                return null;
-            }
-            fill(value, raw, depth, 0);
-        } else if (value != null && isOwn) {
-            fill(value, raw, depth, 1 + way % 3);
-        }
-        return value;
-    }
-
-    private Object construct(Class<?> raw, int depth) {
-        List<Constructor<?>> usable = new ArrayList<>();
-        for (Constructor<?> one : raw.getDeclaredConstructors()) {
-            boolean isOpen = raw.getClassLoader() == loader || Modifier.isPublic(one.getModifiers());
-            if (isOpen && !one.isSynthetic()) {
-                usable.add(one);
-            }
-        }
-        usable.sort(java.util.Comparator.comparingInt((Constructor<?> one) -> one.getParameterCount())
-                .thenComparing(Constructor::toString));
-        if (usable.isEmpty()) {
-            return null;
-        }
-        int first = choices.below(usable.size());
-        for (int i = 0; i < Math.min(usable.size(), 3); i++) {
-            Constructor<?> one = usable.get((first + i) % usable.size());
-            try {
-                one.setAccessible(true);
-                Type[] types = one.getGenericParameterTypes();
-                Class<?>[] plainTypes = one.getParameterTypes();
-                Object[] arguments = new Object[plainTypes.length];
-                for (int k = 0; k < arguments.length; k++) {
-                    arguments[k] = make(types.length == plainTypes.length ? types[k] : plainTypes[k], depth + 1);
-                    if (arguments[k] == null && k == 0 && isOuter(raw, plainTypes[0])) {
-                        arguments[k] = UNSAFE.allocateInstance(plainTypes[0]);
-                        fill(arguments[k], plainTypes[0], depth + 1, 0);
-                    }
-                }
-                return one.newInstance(arguments);
-            } catch (ReflectiveOperationException | RuntimeException | LinkageError | StackOverflowError exc) {
-                if (exc.getCause() instanceof Run.Exhausted exhausted) {
-                    throw exhausted;
-                }
-            }
-        }
-        return null;
-    }
-
-    private static boolean isOuter(Class<?> raw, Class<?> first) {
-        return raw.getEnclosingClass() == first && !Modifier.isStatic(raw.getModifiers());
-    }
-
-    /** Fill what a made-up constructor leaves empty. */
-    void fillOnce(Object value) {
-        if (filled.put(value, true) == null) {
-            Class<?> type = value.getClass();
-            while (type != null && type.getClassLoader() == loader && !isStub(type)) {
-                type = type.getSuperclass();
-            }
-            if (type != null && type.getClassLoader() == loader) {
-                fill(value, type, 2, 0);
-            }
-        }
-    }
-
     /** Whether the function catches exceptions of a named type. */
     boolean catches(String name) {
         return plan.caught.contains(name);
     }
 
-    boolean isStub(Class<?> type) {
-        return ((Loader) loader).isStub(type.getName());
+    /** An object of a class, whatever was made before. */
+    Object instance(Class<?> raw, Type type, int depth) {
+        return objects.instance(raw, type, depth);
     }
 
-    /**
-     * Put made values into the fields of an object.
-     *
-     * @param share 0 for all fields; 1 for those that the function's code names and that hold nothing yet; else
-     *     also one in so many of the others that it names.
-     */
-    void fill(Object value, Class<?> from, int depth, int share) {
-        for (Class<?> type = from; type != null && type.getClassLoader() == loader; type = type.getSuperclass()) {
-            for (Field field : type.getDeclaredFields()) {
-                if (Modifier.isStatic(field.getModifiers())) {
-                    continue;
-                }
-                boolean isNamed = plan.names.contains(field.getName());
-                if (share > 0 && (!isNamed || field.isSynthetic())) {
-                    continue;
-                }
-                boolean isEmpty = !field.getType().isPrimitive() && get(field, value) == null;
-                if (share > 0 && (isEmpty ? choices.below(5) == 4 : share == 1 || choices.below(share) != 0)) {
-                    continue;
-                }
-                Object content;
-                if (field.isSynthetic() && field.getName().startsWith("this$")) {
-                    content = make(field.getType(), depth);
-                } else if (share > 0 || isNamed || depth <= 2) {
-                    content = make(field.getGenericType(), depth + 1);
-                } else {
-                    content = shallow(field.getType());
-                }
-                set(field, value, content);
-            }
-        }
+    /** Fill what a made-up constructor leaves empty. */
+    void fillOnce(Object value) {
+        objects.fillOnce(value);
     }
 
     /** Put made values into the static fields of a made-up class. */
     void fillStatics(Class<?> type) {
-        for (Field field : type.getDeclaredFields()) {
-            int modifiers = field.getModifiers();
-            if (Modifier.isStatic(modifiers) && !Modifier.isFinal(modifiers) && !field.isSynthetic()) {
-                Choices own = choices.at(Choices.hash(type.getName() + "." + field.getName()));
-                set(field, null, with(own).make(field.getGenericType(), 2));
-            }
-        }
-    }
-
-    private static Object get(Field field, Object owner) {
-        try {
-            field.setAccessible(true);
-            return field.get(owner);
-        } catch (IllegalAccessException | RuntimeException exc) {
-            return owner; // a field that cannot be read is left alone
-        }
-    }
-
-    private static void set(Field field, Object owner, Object content) {
-        if (content == null && field.getType().isPrimitive()) {
-            return;
-        }
-        try {
-            field.setAccessible(true);
-            field.set(owner, content);
-        } catch (IllegalAccessException | RuntimeException exc) {
-            return; // a field that cannot be set stays as it is
-        }
+        objects.fillStatics(type);
     }
 
     /** An exception of a named type; null where it cannot be made. */
     Throwable exception(String name) {
-        try {
-            Class<?> type = Class.forName(name, true, loader);
-            Object made = construct(type, DEEP);
-            if (made == null) {
-                made = UNSAFE.allocateInstance(type);
-            }
-            return made instanceof Throwable thrown ? thrown : null;
-        } catch (ReflectiveOperationException | LinkageError exc) {
-            return null;
-        }
+        return objects.exception(name);
     }
 }

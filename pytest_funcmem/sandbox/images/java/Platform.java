@@ -14,6 +14,8 @@ import java.util.function.IntFunction;
 /** Makes values of the platform's own classes. */
 final class Platform {
     static final Object UNKNOWN = new Object();
+    private static final List<Class<?>> NUMBERS = List.of(Integer.class, Double.class, Long.class, Float.class,
+            java.math.BigDecimal.class, java.math.BigInteger.class, Short.class, Byte.class);
 
     private final Maker maker;
     private final Choices choices;
@@ -137,7 +139,7 @@ final class Platform {
             case "java.lang.StringBuffer":
                 return new StringBuffer(plain.text());
             case "java.lang.Number":
-                return plain.make(List.of(Integer.class, Double.class, Long.class).get(choices.below(3)));
+                return maker.make(NUMBERS.get(choices.below(NUMBERS.size())), depth + 1);
             case "java.math.BigInteger":
                 return java.math.BigInteger.valueOf(plain.number()).pow(choices.below(8) == 7 ? 5 : 1);
             case "java.math.BigDecimal":

@@ -215,14 +215,14 @@ final class Preparation {
         }
         }
         for (JCTree member : members.keySet()) {
-            blankMember(member, tree);
+            blankMember(member, tree, repair.chain(reading.owner(member)));
         }
         changed |= apply();
         return changed ? null : stubborn == null ? problems.get(0).message() : stubborn;
     }
 
-    /** Make a member up: its body, or what it begins with. */
-    private void blankMember(JCTree member, JCTree.JCCompilationUnit tree) {
+    /** Make a member up: its body, or what it begins with; a constructor calls its parent's as it is told. */
+    private void blankMember(JCTree member, JCTree.JCCompilationUnit tree, String chain) {
         if (member instanceof JCTree.JCMethodDecl method && method.body != null) {
             int start = method.body.pos;
             boolean isConstructor = method.restype == null;
@@ -234,7 +234,7 @@ final class Preparation {
             boolean chains = all.nonEmpty() && com.sun.tools.javac.tree.TreeInfo.isSelfCall(all.head);
             // The compiler puts a call of the parent's constructor, which has no place, where there is none.
             boolean rest = chains && all.tail.nonEmpty() && end(tree, all.head) > start;
-            replace(rest ? end(tree, all.head) : start + 1, end(tree, method.body) - 1, " ");
+            replace(rest ? end(tree, all.head) : start + 1, end(tree, method.body) - 1, rest ? " " : " " + chain);
         } else if (member instanceof JCTree.JCVariableDecl variable && variable.init != null) {
             int start = com.sun.tools.javac.tree.TreeInfo.getStartPos(variable.init);
             String type = variable.vartype == null ? "" : variable.vartype.toString();

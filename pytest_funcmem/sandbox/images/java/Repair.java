@@ -19,6 +19,11 @@ final class Repair extends Bench {
         return edits;
     }
 
+    /** How a constructor of a class calls its parent's without having anything to give; "" where that goes unsaid. */
+    String chain(JCTree.JCClassDecl owner) {
+        return owner == null || owner.sym == null ? "" : shaping.chain(owner.sym);
+    }
+
     /** Something in a made-up type: a member whose type cannot be written there gets another. */
     boolean inStub(Preparation.Problem problem) {
         Stubs.Member member = stubs.memberAt(problem.unit().path, problem.line());
@@ -69,7 +74,8 @@ final class Repair extends Bench {
             case "prob.found.req", "void.not.allowed.here", "illegal.initializer.for.type", "illegal.start.of.type" -> fitting.mismatched(tree, arguments);
             case "operator.cant.be.applied.1", "operator.cant.be.applied", "incomparable.types", "array.req.but.found",
                     "foreach.not.applicable.to.type", "not.stmt" -> fitting.operands(tree);
-            case "cant.apply.symbol", "cant.apply.symbols", "ref.ambiguous", "cant.apply.diamond.1" -> fitting.misapplied(tree);
+            case "cant.apply.symbol", "cant.apply.symbols", "cant.apply.diamond.1" -> fitting.misapplied(tree);
+            case "ref.ambiguous" -> fitting.ambiguous(tree, arguments) || fitting.misapplied(tree);
             case "cant.deref" -> fitting.operands(tree);
             case "non-static.cant.be.ref" -> shaping.makeStatic(arguments);
             case "except.never.thrown.in.try" -> shaping.throwing(tree, arguments);

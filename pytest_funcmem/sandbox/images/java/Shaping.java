@@ -4,6 +4,7 @@ import com.sun.tools.javac.code.Flags;
 import com.sun.tools.javac.code.Kinds;
 import com.sun.tools.javac.code.Symbol;
 import com.sun.tools.javac.code.Type;
+import com.sun.tools.javac.code.TypeTag;
 import com.sun.tools.javac.tree.JCTree;
 import com.sun.tools.javac.tree.TreeInfo;
 import java.util.ArrayList;
@@ -41,6 +42,33 @@ final class Shaping extends Bench {
         if (isCaught || type.name.endsWith("Exception")) {
             type.superType = "RuntimeException";
         }
+    }
+
+    /** The call of a parent's constructor that takes nothing, or zeros; "" where the compiler makes it by itself. */
+    String chain(Symbol.ClassSymbol type) {
+        Type parent = types.supertype(type.type);
+        if (parent == null || parent.tsym == null || stub(parent) != null || (type.flags() & (Flags.ENUM | Flags.RECORD)) != 0) {
+            return "";
+        }
+        Symbol.MethodSymbol first = null;
+        for (Symbol one : parent.tsym.members().getSymbolsByName(type.name.table.names.init)) {
+            if (one instanceof Symbol.MethodSymbol method && (method.flags() & Flags.PRIVATE) == 0) {
+                if (method.type.getParameterTypes().isEmpty()) {
+                    return "";
+                }
+                boolean isEarlier = first == null || method.toString().compareTo(first.toString()) < 0;
+                first = isEarlier ? method : first;
+            }
+        }
+        if (first == null) {
+            return "";
+        }
+        List<String> zeros = new ArrayList<>();
+        for (Type one : first.type.getParameterTypes()) {
+            String text = types.erasure(one).toString();
+            zeros.add(one.hasTag(TypeTag.BOOLEAN) ? "false" : "(" + text + ") " + (one.isPrimitive() ? "0" : "null"));
+        }
+        return "super(" + String.join(", ", zeros) + "); ";
     }
 
     boolean makeStatic(Object[] arguments) {

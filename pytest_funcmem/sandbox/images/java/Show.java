@@ -49,7 +49,7 @@ final class Show {
             out.append("new ").append(value.getClass().getComponentType().getSimpleName()).append("[]");
             several(items, loader, depth, "{", "}", out);
         } else if (Proxy.isProxyClass(value.getClass())) {
-            out.append(Maker.proxyName(value));
+            out.append(Instances.proxyName(value));
         } else if (value.getClass().getClassLoader() == loader) {
             out.append(value.getClass().getSimpleName()).append('{');
             int place = 0;

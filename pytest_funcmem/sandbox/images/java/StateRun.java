@@ -131,6 +131,7 @@ final class StateRun {
         Class<?> returned = target instanceof Method method ? method.getReturnType() : Object.class;
         String result = thrown != null || returned == void.class ? "null"
                 : value == receiver && receiver != null ? "[\"opaque\",\"this\"]"
+                : given(value, arguments) >= 0 ? "[\"opaque\",\"argument " + given(value, arguments) + "\"]"
                 : new Encoder(loader).draining().encode(value, returned);
         return "{\"outcome\":\"" + (thrown == null ? "returned" : "raised") + "\",\"value\":" + result
                 + ",\"exception\":" + (thrown == null ? "null" : exception(run, thrown))
@@ -142,6 +143,18 @@ final class StateRun {
                 + ",\"features\":" + (coverage ? Program.numbers(run.edges) : "[]")
                 + ",\"shown\":" + Program.texts(shown) + ",\"choices_used\":" + Math.min(run.choices.used(), 100_000)
                 + ",\"made_up\":" + run.madeUp + "}";
+    }
+
+    /** Place of the argument that an object is, where it can be told from another like it by changing it; else -1. */
+    private static int given(Object value, Object[] arguments) {
+        boolean isPlain = value == null || value instanceof String || value instanceof Number || value instanceof Boolean
+                || value instanceof Character || value instanceof Enum || value instanceof Class;
+        for (int i = 0; i < arguments.length && !isPlain; i++) {
+            if (arguments[i] == value) {
+                return i;
+            }
+        }
+        return -1;
     }
 
     private static String numbers(java.util.BitSet lines) {

@@ -47,6 +47,17 @@ final class Uses {
         }.scan(unit, null);
     }
 
+    /** Whether a name is selected somewhere from a type of this simple name. */
+    boolean isNamedWith(String type, String name) {
+        for (JCTree tree : trees) {
+            if (tree instanceof JCTree.JCFieldAccess select && select.name.contentEquals(name)
+                    && TreeInfo.name(select.selected) != null && TreeInfo.name(select.selected).contentEquals(type)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** The innermost tree at a position, where the compiler names none; null where there is none. */
     JCTree at(int position) {
         JCTree found = null;

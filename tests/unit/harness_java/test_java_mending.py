@@ -1,0 +1,120 @@
+"""Files of Java whose gaps are mended, and what the made-up parts answer there."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_funcmem.harness.outputs import validity
+from tests.unit.harness_java.conftest import Runner
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow_images]
+
+THROWN = """package shop;
+import static org.absent.Complaints.tooFew;
+class Thrown {
+    static int check(int count) {
+        if (count < 3) { throw tooFew(); }
+        return count;
+    }
+}
+"""
+
+
+def test_what_a_missing_method_makes_can_be_thrown(run_java: Runner) -> None:
+    execution = run_java(THROWN, "Thrown.check", states=30)
+    assert execution.loaded, execution.load_detail
+    assert {output.outcome for output in execution.outputs} == {"returned", "raised"}
+
+
+CHAINED = """package shop;
+import java.io.*;
+import org.absent.Marks;
+class Chained extends FilterInputStream {
+    private int seen;
+    Chained(InputStream in) { this(in, Marks.FIRST.also(3)); }
+    Chained(InputStream in, int seen) { super(in); this.seen = seen; }
+    int count(int more) { return seen > 2 ? more : more + 1; }
+}
+"""
+
+
+def test_a_constructor_that_is_made_up_calls_its_parent(run_java: Runner) -> None:
+    execution = run_java(CHAINED, "Chained.count", states=30)
+    assert execution.loaded, execution.load_detail
+    assert any(output.outcome == "returned" for output in execution.outputs)
+
+
+SHARED = """package shop;
+import org.absent.Words;
+import org.absent.Phrases;
+class Shared implements Words, Phrases {
+    String pick(int way) {
+        return way > 2 ? Words.GREETING : GREETING + way;
+    }
+    int other() { return FAREWELL.length(); }
+}
+"""
+
+
+def test_a_name_that_two_missing_interfaces_could_have_belongs_to_one(run_java: Runner) -> None:
+    execution = run_java(SHARED, "Shared.pick", states=30)
+    assert execution.loaded, execution.load_detail
+    assert len({str(output.value) for output in execution.outputs if validity(output, output)[0]}) > 1
+
+
+KINDS = """package shop;
+import org.absent.Kind;
+class Kinds {
+    static String name(Kind kind, Object one) {
+        String text = "none";
+        if (kind == Kind.SMALL) { text = "small"; }
+        if (kind == Kind.LARGE) { text = "large"; }
+        if (kind == Kind.ODD) { text = "odd"; }
+        if (isWhole(one)) { return text + " whole"; }
+        return text + " " + (one instanceof Character);
+    }
+    private static boolean isWhole(Object one) { return one != null && one.getClass() == Short.class; }
+}
+"""
+
+
+def test_constants_of_missing_classes_are_met_again_and_any_object_may_be_any_number(
+    run_java: Runner,
+) -> None:
+    execution = run_java(KINDS, "Kinds.name", states=150)
+    assert execution.loaded, execution.load_detail
+    values = {str(output.value) for output in execution.outputs if output.outcome == "returned"}
+    assert {value.split()[0] for value in values} == {"small", "large", "odd", "none"}
+    assert {value.split()[1] for value in values} == {"whole", "true", "false"}
+
+
+SAME = """import java.util.*;
+class Same {
+    static List<String> copy(List<String> items, boolean fresh) {
+        return fresh ? new ArrayList<>(items) : items;
+    }
+}
+"""
+
+
+def test_an_argument_that_comes_back_is_no_copy_of_it(run_java: Runner) -> None:
+    execution = run_java(SAME, "Same.copy", states=40)
+    found = {
+        (shown[1], output.value == ["opaque", "argument 0"])
+        for shown, output in zip(execution.shown, execution.outputs, strict=True)
+        if output.outcome == "returned" and shown[0] != "null"
+    }
+    assert found == {("true", False), ("false", True)}
+
+
+OWN = """import java.util.*;
+class Own extends ArrayList<String> {
+    int much(int more) { return size() + more; }
+}
+"""
+
+
+def test_a_collection_of_the_file_is_filled_and_shows_what_it_holds(run_java: Runner) -> None:
+    execution = run_java(OWN, "Own.much", states=60)
+    assert len({shown[0] for shown in execution.shown if shown}) > 3
+    assert all(shown[0].startswith("Own{[") for shown in execution.shown if shown)
