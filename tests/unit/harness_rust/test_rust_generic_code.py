@@ -285,3 +285,56 @@ def test_helpers_that_ask_the_machine_are_made_up() -> None:
     rendered = render(plan)
     assert rendered is not None
     assert 'fn ask() -> i32 { funcmem::answer("ask", vec![]) }' in rendered.text
+
+
+def test_what_is_mapped_or_collected_turns_out_to_be_of_a_kind() -> None:
+    plan, function = plan_of("fn pick(a: u8) -> u8 {\n    let b = find(a).map(|c| c);\n    a\n}\n")
+    for name in ("Made_item", "Made_all", "Made_letter", "Made_pair"):
+        plan.types[name] = StandInType(name)
+    plan.types["Made_find"] = StandInType("Made_find", alias="std::vec::IntoIter<Made_item>")
+    single = "expected `std::iter::Map<std::vec::IntoIter<Made_item>, Other>`, found `Option<_>`"
+    built = "a value of type `{}` cannot be built from an iterator over elements of type `{}`"
+    mended(
+        plan,
+        function,
+        said("E0308", "mismatched types", single),
+        said("E0277", built.format("Made_all", "u8")),
+        said("E0277", built.format("String", "Made_letter")),
+        said("E0277", built.format("HashMap<u8, String>", "Made_pair")),
+    )
+    found = [plan.types[name].alias for name in ("Made_find", "Made_all", "Made_letter", "Made_pair")]
+    assert found == ["Option<Made_item>", "Vec<u8>", "char", "(u8, String)"]
+
+
+def test_of_several_items_of_one_name_the_nearest_is_meant() -> None:
+    text = (
+        "fn help() -> u8 { 1 }\nmod one { pub fn help() -> u8 { 2 }\n pub fn pick() -> u8 { help() } }\n"
+        "mod two { fn help() -> u8 { 3 } }\n"
+    )
+    plan, _ = plan_of(text)
+    assert [plan.file.tree.source(item.node) for item, _ in plan.taken_items() if item.name == "help"] == [
+        "pub fn help() -> u8 { 2 }"
+    ]
+
+
+def test_what_a_macro_of_the_file_implements_for_a_type_is_taken() -> None:
+    text = (
+        "macro_rules! walked { ($name:ident) => { impl Iterator for $name { } } }\nstruct Walk { a: u8 }\n"
+        "walked!(Walk);\nwalked!(Other);\nfn pick(w: Walk) -> usize {\n    w.count()\n}\n"
+    )
+    plan, _ = plan_of(text)
+    rendered = render(plan)
+    assert rendered is not None
+    assert "walked!(Walk);" in rendered.text
+    assert "Other" not in rendered.text
+
+
+def test_a_type_may_hold_itself_behind_a_list_only() -> None:
+    plan, _ = plan_of("fn pick(a: u8) -> u8 {\n    let b = a;\n    b\n}\n")
+    plan.types["Tree"] = StandInType("Tree", variants={"Leaf": None, "Many": ["Made_many"]})
+    plan.types["Made_many"] = StandInType("Made_many", alias="Vec<Made_each>")
+    plan.types["Made_each"] = StandInType("Made_each")
+    plan.types["Pair"] = StandInType("Pair", variants={"Two": ["Made_two"]})
+    plan.types["Made_two"] = StandInType("Made_two")
+    assert unify(plan, "Made_each", "Tree")
+    assert not unify(plan, "Made_two", "Pair")

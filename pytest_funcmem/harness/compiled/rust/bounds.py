@@ -98,7 +98,9 @@ def _members(body: str) -> list[str]:
     found, depth, start = [], 0, 0
     for place, character in enumerate(body):
         depth += (character in "([{") - (character in ")]}")
-        if character == ";" and depth == 0:
+        if character == "}" and depth == 0:
+            start = place + 1  # It has a body of its own.
+        elif character == ";" and depth == 0:
             found.append(re.sub(r",\s*\Z", "", body[start:place].strip()))
             start = place + 1
     return [text for text in found if text]

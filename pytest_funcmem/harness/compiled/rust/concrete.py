@@ -145,6 +145,8 @@ def type_for_bounds(plan: Plan, bounds: Sequence[str], concrete: dict[str, str])
         elif name in ("AsRef", "Borrow", "Deref") and argument:
             target = argument.partition("=")[2].strip() or argument
             return _BY_ARGUMENT.get(target.rpartition("::")[2] if "[" not in target else target, target)
+        elif name == "Future":
+            return f"std::future::Ready<{argument.partition('=')[2].strip() or _DEFAULT}>"
         elif name in ("Index", "IndexMut") and argument:
             output = re.search(r"Output\s*=\s*(.*)", argument)
             return f"Vec<{output[1] if output else _DEFAULT}>"

@@ -18,6 +18,7 @@ from pytest_funcmem.harness.compiled.rust.implementations import (
 )
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
 from pytest_funcmem.harness.compiled.rust.results import answered, loosened, tried
+from pytest_funcmem.harness.compiled.rust.signature import split_types
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, normal, settle, unify
 
 __all__ = ["in_pattern", "mismatch", "operands", "resigned", "unfulfilled", "used_as"]
@@ -51,7 +52,8 @@ def mismatch(work: Work, message: Message) -> bool:
         for pattern in (_PAIR_NOTE, _PAIR, _PAIR_BARE, _PAIR_BARE_LEFT):
             for left, right in pattern.findall(text):
                 changed = unify(work.plan, left, right) or changed
-                changed = changed or text_after_all(work, left, right) or text_after_all(work, right, left)
+                for one, other in ((left, right), (right, left)):
+                    changed = changed or text_after_all(work, one, other) or one_after_all(work, one, other)
                 changed = changed or renumbered(work, message, left, right)
     return changed
 
@@ -66,6 +68,38 @@ def text_after_all(work: Work, one: str, other: str) -> bool:
             kind.alias = "String"
             return True
     return False
+
+
+def one_after_all(work: Work, one: str, other: str) -> bool:
+    """What was taken for many values since it is mapped, and is one or none."""
+    many = re.match(r"(?:\w+::)*[A-Z]\w*<(?:std::vec::)?IntoIter<(\w+)>", other)
+    single = re.match(r"(?:std::option::)?Option<|(?:std::result::)?Result<", one)
+    if many is None or single is None:
+        return False
+    for kind in work.plan.types.values():
+        if kind.alias == f"std::vec::IntoIter<{many[1]}>":
+            is_option = "Option" in single[0]
+            error = "" if is_option else f", {work.plan.fresh(kind.name + '_error')}"
+            kind.alias = f"Option<{many[1]}>" if is_option else f"std::result::Result<{many[1]}{error}>"
+            return True
+    return False
+
+
+def collected(work: Work, whole: str, element: str) -> bool:
+    """What is put together from values one by one, and the values."""
+    plan, name = work.plan, bare(whole)
+    if is_open(plan, name):
+        text = plan.fresh(name + "_item") if element == "_" else normal(plan, element)
+        return text is not None and settle(plan, name, f"Vec<{text}>")
+    if name == "String" or name.endswith("::String"):
+        return is_open(plan, bare(element)) and settle(plan, bare(element), "char")
+    held = re.search(r"<(.*)>\Z", name)
+    parts = split_types(held[1]) if held else []
+    if re.match(r"(?:\w+::)*(?:HashMap|BTreeMap)<", name) and len(parts) > 1:
+        if is_open(plan, bare(element)):
+            return settle(plan, bare(element), f"({parts[0]}, {parts[1]})")
+        return unify(plan, f"({parts[0]}, {parts[1]})", element)
+    return bool(parts) and unify(plan, parts[0], element)
 
 
 def resigned(work: Work, message: Message) -> bool:
@@ -211,6 +245,9 @@ def unfulfilled(work: Work, message: Message) -> bool:
         return bound(work, bare(lacking[1]), lacking[2], lacking[1])
     if "is not an iterator" in text and names:
         return iterated(work, names[0])
+    built = re.search(r"value of type `([^`]+)` cannot be built .* elements of type `([^`]+)`", text)
+    if built:
+        return collected(work, built[1], built[2])
     if "`?` operator can only be" in text:
         return tried(work, message)
     if "size for values of type `Self`" in text:

@@ -60,11 +60,12 @@ class Item:
             ``macro`` or ``call`` (a macro call that makes items).
         name: Its name; of an impl block the last name of its type.
         names: For ``call``: names that it seems to define.
-        trait: Of an impl block the last name of its trait, or "".
+        trait: Of an impl block the last name of its trait, or ""; of a macro call the macro's.
         node: Its node.
         attributes: Attribute nodes before it.
         words: All words in it, those of members left out.
         members: Of an impl block or a trait.
+        module: The modules of the file that it stands in.
     """
 
     kind: str
@@ -75,6 +76,7 @@ class Item:
     names: tuple[str, ...] = ()
     trait: str = ""
     members: tuple[Member, ...] = ()
+    module: tuple[str, ...] = ()
     index: int = 0
 
 
@@ -122,11 +124,12 @@ class RustFile:
         """Parse the file of a function and find the function in it."""
         file = RustFile(_opened(SyntaxTree("rust", function.text)))
         start = file.tree.byte(function.signature_start)
-        stack = [(file.tree.root, True)]
+        stack: list[tuple[Node, tuple[str, ...]]] = [(file.tree.root, ())]
         while stack:
-            node, _ = stack.pop()
+            node, module = stack.pop()
+            count = len(file.items)
             pending: list[Node] = []
-            inner: list[tuple[Node, bool]] = []
+            inner: list[tuple[Node, tuple[str, ...]]] = []
             for child in node.children:
                 if child.type == "attribute_item":
                     pending.append(child)
@@ -143,7 +146,7 @@ class RustFile:
                     if name is not None:
                         file.modules.add(file.tree.source(name))
                     if body is not None:
-                        inner.append((body, True))
+                        inner.append((body, (*module, file.tree.source(name) if name is not None else "")))
                 elif child.type == "use_declaration":
                     argument = child.child_by_field_name("argument")
                     if argument is not None:
@@ -155,13 +158,16 @@ class RustFile:
                 elif child.type == "expression_statement" and child.children:
                     file._add(child.children[0], attributes, start)
                 elif child.type == "ERROR":
-                    inner.append((child, True))
+                    inner.append((child, module))
                 else:
                     file._add(child, attributes, start)
+            for item in file.items[count:]:
+                item.module = module
             stack.extend(reversed(inner))
         for index, item in enumerate(file.items):
             item.index = index
-        file.parameters = _parameters(file.tree) - {item.name for item in file.items}
+        named = {item.name for item in file.items if item.kind != "impl"}
+        file.parameters = _parameters(file.tree) - named
         for node in inner_nodes(file.tree.root):
             if node.parent is None or node.parent.type != "block":
                 continue
@@ -181,8 +187,17 @@ class RustFile:
             names = re.findall(
                 r"\b(?:ref|struct|enum|union|fn|const|static|type)\s+(?:mut\s+)?(?!ref\b)([A-Za-z_]\w*)", text
             )
+            macro = tree.source(node.child_by_field_name("macro") or node)
             self.items.append(
-                Item("call", "", node, attributes, words_of(text), names=tuple(dict.fromkeys(names)))
+                Item(
+                    "call",
+                    "",
+                    node,
+                    attributes,
+                    words_of(text),
+                    names=tuple(dict.fromkeys(names)),
+                    trait=macro,
+                )
             )
             return
         if node.type == "impl_item":

@@ -75,7 +75,13 @@ def macro_missing(work: Work, name: str, owner: str) -> bool:
         if line not in plan.extra:
             plan.extra[line] = None
             return True
-    if owner.startswith("item ") and "." not in owner:
+    if owner.startswith("item ") and "." in owner:
+        index, place = (int(part) for part in owner[5:].split("."))
+        if plan.file.items[index].members[place].kind == "macro" and owner not in plan.left_out:
+            plan.left_out.add(owner)
+            plan.taken[index].discard(place)
+            return True
+    elif owner.startswith("item "):
         item = plan.file.items[int(owner[5:])]
         if item.kind == "call" and owner not in plan.left_out:
             plan.left_out.add(owner)
@@ -121,6 +127,9 @@ def member_missing(work: Work, message: Message) -> bool:
         text = next((span["text"] for span in message["spans"] if span["is_primary"]), "")
         return add_method(work.plan, name, work.uses, line, text)
     if "field" in text:
+        behind = re.search(r"<.*?(\w+)>*\Z", of)
+        if behind and field_missing(work, name, behind[1]):
+            return True
         return field_missing(work, name, of_name) or (
             "no field" in text and field_missing(work, of_name, name)
         )

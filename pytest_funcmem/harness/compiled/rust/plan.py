@@ -263,6 +263,7 @@ def grow(plan: Plan) -> None:
     _take(plan, target)
     if file.member is not None and not (target.kind == "trait" or target.trait):
         plan.taken[target.index] = {target.members.index(file.member)}
+    macros = {item.name for item in file.items if item.kind == "macro"}
     by_name: dict[str, list[Item]] = {}
     for item in file.items:
         for name in (item.name, *item.names):
@@ -272,7 +273,7 @@ def grow(plan: Plan) -> None:
         words = plan.words()
         before = sum(len(members) + 1 for members in plan.taken.values())
         for word in words:
-            for item in by_name.get(word, ()):
+            for item in _nearest(target, by_name.get(word, [])):
                 if item.index not in plan.taken and f"item {item.index}" not in plan.left_out:
                     _take(plan, item)
         names = {
@@ -280,10 +281,33 @@ def grow(plan: Plan) -> None:
         }
         names |= {name for item, _ in plan.taken_items() if item.kind == "call" for name in item.names}
         for item in file.items:
+            # What a macro of the file makes of the types may be implementations.
+            is_known = item.index in plan.taken or f"item {item.index}" in plan.left_out
+            if item.kind == "call" and not is_known and item.trait in macros and item.words & names:
+                _take(plan, item)
             if item.kind == "impl" and f"item {item.index}" not in plan.left_out:
                 _take_impl(plan, item, names, words)
         if sum(len(members) + 1 for members in plan.taken.values()) == before:
             return
+
+
+def _nearest(target: Item, items: list[Item]) -> list[Item]:
+    """Of items of one name in several modules, which become one, those that the original would see."""
+    kinds: dict[bool, list[Item]] = {}
+    for item in items:
+        kinds.setdefault(item.kind in ("fn", "const", "static"), []).append(item)
+    found = []
+    for alike in kinds.values():
+        modules = {item.module for item in alike}
+        if len(modules) > 1 and target not in alike:
+            depth = len(target.module)
+            near = next(
+                (m for m in (target.module[:place] for place in range(depth, -1, -1)) if m in modules),
+                min(modules),
+            )
+            alike = [item for item in alike if item.module == near]
+        found += [target] if target in alike else alike
+    return found
 
 
 def _take(plan: Plan, item: Item) -> None:

@@ -173,7 +173,9 @@ def _write_item(
                 f"item {item.index}.{place}", _replaced(plan, member.node, f"{item.name}.{member.name}")
             )
         else:
-            out.write(f"item {item.index}.{place}", _clean(plan, member.node, derives))
+            text = _clean(plan, member.node, derives)
+            is_open = member.kind == "macro" and not text.endswith(("}", ";"))
+            out.write(f"item {item.index}.{place}", text + ";" if is_open else text)
     out.write(owner, "}")
 
 

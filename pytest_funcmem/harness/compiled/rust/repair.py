@@ -119,8 +119,8 @@ def implemented_twice(work: Work, message: Message) -> bool:
 
 def called_while_compiling(work: Work, message: Message) -> bool:
     """What stands in for a function that gives a constant or a static its value."""
-    for path in TICKS.findall(message["message"]):
-        left, _, name = path.rpartition("::")
+    for whole in TICKS.findall(message["message"]):
+        left, _, name = re.sub(r"::<.*>(?=::)", "", whole).rpartition("::")
         kind = work.plan.types.get(left.rpartition("::")[2].partition("<")[0])
         function = kind.functions.get(name) if kind is not None else work.plan.functions.get(name)
         if function is not None and not function.is_const and not function.closures:

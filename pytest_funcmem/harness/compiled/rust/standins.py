@@ -75,6 +75,13 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
     return True
 
 
+def _trait_of(plan: Plan, item: Item) -> str:
+    """The trait that an implementation is of, as it is called in one module."""
+    trait = item.node.child_by_field_name("trait")
+    path = flattened(plan.file.tree.source(trait), plan.names) if trait is not None else ""
+    return path.partition("<")[0].strip().rpartition("::")[2]
+
+
 def _renamed_parameters(plan: Plan, item: Item) -> dict[str, str]:
     """How a trait that stands in calls what an implementation of it gives it: its lifetimes and types."""
     trait = item.node.child_by_field_name("trait")
@@ -247,12 +254,12 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
     generic = f"<{', '.join(parameters)}>" if parameters else ""
     tree = plan.file.tree
     members: dict[str, str] = {}
-    implementing = [item for item, _ in plan.taken_items() if item.kind == "impl"]
-    for item in [*implementing, *plan.file.inner_impls]:
-        trait = item.node.child_by_field_name("trait")
-        path = flattened(tree.source(trait), plan.names) if trait is not None else ""
-        if path.partition("<")[0].strip().rpartition("::")[2] != name:
-            continue
+    implementing = [
+        item
+        for item in [*(item for item, _ in plan.taken_items() if item.kind == "impl"), *plan.file.inner_impls]
+        if _trait_of(plan, item) == name
+    ]
+    for item in implementing:
         renamed = _renamed_parameters(plan, item)
         # What an implementation says that a type of the trait is, is that type's name in the trait.
         for member in item.members:
@@ -270,7 +277,11 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
             for own, new in renamed.items():
                 text = re.sub(rf"(?<!\w){own}(?!\w)", new, text)
             if member.kind == "fn":
-                members.setdefault(member.name, re.sub(r"([(,]\s*)mut\s+", r"\1", text.strip()) + ";")
+                head = re.sub(r"([(,]\s*)mut\s+", r"\1", text.strip())
+                # What some do without is made up for them.
+                is_asked = all(any(m.name == member.name for m in other.members) for other in implementing)
+                ending = ";" if is_asked else f' {{ funcmem::answer("{name}.{member.name}", vec![]) }}'
+                members.setdefault(member.name, head.rstrip(",") + ending)
             elif member.kind == "type":
                 members.setdefault(member.name, f"type {member.name};")
             elif member.kind == "const":

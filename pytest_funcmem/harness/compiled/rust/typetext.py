@@ -71,21 +71,32 @@ def settle(plan: Plan, name: str, text: str, *, weak: bool = False) -> bool:
     return True
 
 
+_HOLDERS = re.compile(r"\b(?:Vec|Box|Rc|Arc|VecDeque|IntoIter|HashMap|BTreeMap|HashSet|BTreeSet)<.*>")
+
+
 def _circles(plan: Plan, name: str, text: str) -> bool:
-    """Whether an alias would lead back to itself."""
+    """Whether an alias would lead back to itself, or to a type that holds itself in place."""
+    return _leads_to(plan, name, text, in_place=False) or _leads_to(plan, name, text, in_place=True)
+
+
+def _leads_to(plan: Plan, name: str, text: str, *, in_place: bool) -> bool:
+    """Whether a text names a type, itself or by what it stands for; in place also by what is held."""
     seen: set[str] = set()
-    stack = re.findall(r"[A-Za-z_]\w*", text)
-    while stack:
-        word = stack.pop()
-        if word == name:
-            return True
-        kind = plan.types.get(word)
-        if kind is not None and word not in seen:
+    texts = [text]
+    while texts:
+        part = texts.pop()
+        for word in re.findall(r"[A-Za-z_]\w*", _HOLDERS.sub("", part) if in_place else part):
+            if word == name:
+                return True
+            kind = plan.types.get(word)
+            if kind is None or word in seen:
+                continue
             seen.add(word)
-            parts = [kind.alias or "", *kind.fields.values()]
-            for payload in kind.variants.values():
-                parts += payload.values() if isinstance(payload, dict) else payload or ()
-            stack.extend(found for part in parts for found in re.findall(r"[A-Za-z_]\w*", part))
+            texts.append(kind.alias or "")
+            if in_place and kind.alias is None:
+                texts += kind.fields.values()
+                for payload in kind.variants.values():
+                    texts += payload.values() if isinstance(payload, dict) else payload or ()
     return False
 
 

@@ -74,6 +74,8 @@ made! {
     AtomicI64 => |source| AtomicI64::new(i64::make(source));
     Box<dyn Error> => |source| source.text().into();
     Box<dyn Error + Send + Sync> => |source| source.text().into();
+    std::hash::RandomState => |_source| std::hash::RandomState::new();
+    std::process::Command => |source| std::process::Command::new(source.text());
     io::Sink => |_source| io::sink();
     io::Empty => |_source| io::empty();
     Box<dyn io::Read> => |source| Box::new(io::Cursor::new(Vec::<u8>::make(source)));
@@ -88,6 +90,7 @@ of_parts! {
     ['a] &'a mut dyn std::fmt::Write => |_source| Box::leak(Box::new(String::new()));
     ['a] &'a mut dyn io::Read => |source| Box::leak(Box::new(io::Cursor::new(Vec::<u8>::make(source))));
     ['a] &'a mut dyn io::BufRead => |source| Box::leak(Box::new(io::Cursor::new(Vec::<u8>::make(source))));
+    [T] std::future::Ready<T> => |source| std::future::ready(T::make(source));
     [T: 'static] Box<dyn Iterator<Item = T>> => |source| Box::new(Vec::<T>::make(source).into_iter());
     [T: 'static + Send] Box<dyn Iterator<Item = T> + Send> => |source| Box::new(Vec::<T>::make(source).into_iter());
     [T: 'static] Box<dyn DoubleEndedIterator<Item = T>> => |source| Box::new(Vec::<T>::make(source).into_iter());
