@@ -54,6 +54,22 @@ def test_a_twin_has_other_names_for_all_that_is_local_to_it(go_function: Find) -
     assert code.endswith("return foundRenamed, nil\n}")
 
 
+def test_variables_that_the_grammar_takes_for_packages_and_types_keep_one_name_each(
+    go_function: Find,
+) -> None:
+    text = (
+        "package p\n\nfunc Next(state *State, key string, own int) string {\n"
+        "\tnext := state.Rules[state.Name][state.Rule].Next\n"
+        "\treturn next + pick[key](key) + string(own)\n}\n"
+    )
+    code = renamed_code(go_function(text, "Next"))
+    assert code is not None
+    assert "stateRenamed.Rules[stateRenamed.Name][stateRenamed.Rule].Next" in code
+    assert "state." not in code
+    assert "pick[key](key)" in code or "pick[keyRenamed](keyRenamed)" in code
+    assert "string(ownRenamed)" in code
+
+
 def test_a_function_without_local_names_has_no_twin(go_function: Find) -> None:
     text = "package p\n\nfunc Three() int {\n\treturn 3\n}\n"
     assert renamed_code(go_function(text, "Three")) is None

@@ -36,6 +36,9 @@ def renamed_code(function: SourceFunction) -> str | None:
             for part in inner_nodes(inner.children[0]):
                 if part.type == "identifier":
                     locals_.discard(tree.source(part))
+        # The grammar takes some indexes for type arguments, in which a name may be a type's or a variable's.
+        elif inner.type == "type_identifier":
+            locals_.discard(tree.source(inner))
     locals_ -= _imported(tree)
     locals_.discard("_")
     if not locals_:
@@ -51,7 +54,8 @@ def renamed_code(function: SourceFunction) -> str | None:
     edits = [
         (tree.start(inner), tree.end(inner), names[tree.source(inner)])
         for inner in inner_nodes(node)
-        if inner.type == "identifier" and inner != own and tree.source(inner) in names
+        # No package has the name of what is left, so there the grammar has taken a variable for one.
+        if inner.type in ("identifier", "package_identifier") and inner != own and tree.source(inner) in names
     ]
     text = function.text
     for start, end, new in sorted(edits, reverse=True):
