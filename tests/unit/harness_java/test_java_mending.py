@@ -118,3 +118,58 @@ def test_a_collection_of_the_file_is_filled_and_shows_what_it_holds(run_java: Ru
     execution = run_java(OWN, "Own.much", states=60)
     assert len({shown[0] for shown in execution.shown if shown}) > 3
     assert all(shown[0].startswith("Own{[") for shown in execution.shown if shown)
+
+
+BODIES = """package shop;
+enum Bodies {
+    PLAIN { int worth(int n) { return n; } },
+    DOUBLE { int worth(int n) { return n > 2 ? 2 * n : n - 1; } };
+    abstract int worth(int n);
+}
+"""
+
+
+def test_a_method_of_one_constant_is_called_on_that_constant(run_java: Runner) -> None:
+    execution = run_java(BODIES, "DOUBLE.worth", states=30)
+    assert execution.loaded, execution.load_detail
+    for shown, output in zip(execution.shown, execution.outputs, strict=True):
+        number = int(shown[1])
+        assert output.value == (2 * number if number > 2 else number - 1) or abs(number) > 1 << 29
+
+
+OVERRIDING = """package shop;
+import org.absent.Task;
+import org.absent.Pool;
+class Overriding {
+    static int go(Pool pool, int n) {
+        pool.add(new Task() {
+            @Override
+            public void run(String name) { pool.remove(name); }
+        });
+        return n + 1;
+    }
+}
+"""
+
+
+def test_a_missing_parent_has_what_is_said_to_override_it(run_java: Runner) -> None:
+    execution = run_java(OVERRIDING, "Overriding.go", states=20)
+    assert execution.loaded, execution.load_detail
+    assert any(output.outcome == "returned" for output in execution.outputs)
+
+
+FACTORIES = """import java.security.MessageDigest;
+import java.text.NumberFormat;
+import javax.crypto.Mac;
+class Factories {
+    static String all(MessageDigest digest, Mac mac, NumberFormat format, java.time.DayOfWeek day) {
+        mac.update(digest.digest(new byte[3]));
+        return mac.doFinal().length + format.format(3) + day;
+    }
+}
+"""
+
+
+def test_objects_of_the_platform_come_from_their_factories(run_java: Runner) -> None:
+    execution = run_java(FACTORIES, "Factories.all", states=40)
+    assert sum(output.outcome == "returned" for output in execution.outputs) > 20

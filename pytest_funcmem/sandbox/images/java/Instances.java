@@ -3,6 +3,7 @@ package funcmem.harness;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Proxy;
@@ -78,7 +79,7 @@ final class Instances {
     /** Answers the methods of an interface by choice. */
     private record Answering(String name, Run run) implements InvocationHandler {
         @Override
-        public Object invoke(Object proxy, java.lang.reflect.Method method, Object[] given) throws Throwable {
+        public Object invoke(Object proxy, Method method, Object[] given) throws Throwable {
             Object[] arguments = given == null ? new Object[0] : given;
             if (method.getDeclaringClass() == Object.class) {
                 return switch (method.getName()) {
@@ -101,7 +102,7 @@ final class Instances {
         boolean isOwn = raw.getClassLoader() == loader;
         List<Class<?>> heirs = new ArrayList<>();
         if (Modifier.isAbstract(raw.getModifiers()) && !isOwn) {
-            return null;
+            return factory(raw, depth);
         }
         for (Class<?> one : known) {
             if (one != raw && raw.isAssignableFrom(one) && one.getClassLoader() == loader) {
@@ -159,7 +160,7 @@ final class Instances {
         usable.sort(java.util.Comparator.comparingInt((Constructor<?> one) -> one.getParameterCount())
                 .thenComparing(Constructor::toString));
         if (usable.isEmpty()) {
-            return null;
+            return raw.getClassLoader() == loader ? null : factory(raw, depth);
         }
         int first = choices.below(usable.size());
         for (int i = 0; i < Math.min(usable.size(), 3); i++) {
@@ -181,6 +182,35 @@ final class Instances {
                 if (exc.getCause() instanceof Run.Exhausted exhausted) {
                     throw exhausted;
                 }
+            }
+        }
+        return null;
+    }
+
+    /** An object of a class of the platform that has no constructor, from one of its static methods. */
+    private Object factory(Class<?> raw, int depth) {
+        List<Method> usable = new ArrayList<>();
+        for (Method one : raw.getMethods()) {
+            boolean isFree = !one.getName().matches("(now|random|current|open|getDefault|system).*");
+            if (Modifier.isStatic(one.getModifiers()) && raw.isAssignableFrom(one.getReturnType()) && isFree) {
+                usable.add(one);
+            }
+        }
+        if (usable.isEmpty()) {
+            return null;
+        }
+        usable.sort(java.util.Comparator.comparingInt(Method::getParameterCount).thenComparing(Method::toString));
+        int first = choices.below(usable.size());
+        for (int i = 0; i < Math.min(usable.size(), 3); i++) {
+            Method one = usable.get((first + i) % usable.size());
+            try {
+                Object[] arguments = new Object[one.getParameterCount()];
+                for (int k = 0; k < arguments.length; k++) {
+                    arguments[k] = maker.make(one.getGenericParameterTypes()[k], depth + 1);
+                }
+                return one.invoke(null, arguments);
+            } catch (ReflectiveOperationException | RuntimeException | LinkageError exc) {
+                continue; // it does not take these
             }
         }
         return null;

@@ -148,9 +148,8 @@ final class Maker {
             Type item = type instanceof GenericArrayType array ? array.getGenericComponentType() : raw.getComponentType();
             return array(item, depth);
         }
-        if (raw.isEnum()) {
-            Object[] constants = raw.getEnumConstants();
-            return constants.length == 0 ? null : constants[choices.below(constants.length)];
+        if (Enum.class.isAssignableFrom(raw) && raw != Enum.class) {
+            return constant(raw);
         }
         if (raw == Class.class) {
             List<Class<?>> pool = new ArrayList<>(known);
@@ -182,6 +181,20 @@ final class Maker {
             made.add(value);
         }
         return value;
+    }
+
+    /** One of the constants of an enumeration; of a constant's own class, the only one. */
+    Object constant(Class<?> raw) {
+        Object[] constants = (raw.isEnum() ? raw : raw.getSuperclass()).getEnumConstants();
+        if (raw.isEnum()) {
+            return constants.length == 0 ? null : constants[choices.below(constants.length)];
+        }
+        for (Object one : constants) {
+            if (one.getClass() == raw) {
+                return one;
+            }
+        }
+        return null;
     }
 
     /** The simplest value, where nesting has to end. */

@@ -216,6 +216,10 @@ final class Platform {
                 return new java.io.StringWriter();
             case "java.lang.Throwable", "java.lang.Exception":
                 return choices.below(2) == 0 ? new IllegalStateException(plain.text()) : new java.io.IOException(plain.text());
+            case "java.security.MessageDigest":
+                return digest();
+            case "javax.crypto.Mac":
+                return mac();
             case "java.util.BitSet":
                 return java.util.BitSet.valueOf(new long[] {plain.number()});
             case "java.util.concurrent.atomic.AtomicInteger":
@@ -246,6 +250,24 @@ final class Platform {
                 return null;
             default:
                 return UNKNOWN;
+        }
+    }
+
+    private Object digest() {
+        try {
+            return java.security.MessageDigest.getInstance(List.of("MD5", "SHA-1", "SHA-256").get(choices.below(3)));
+        } catch (java.security.NoSuchAlgorithmException exc) {
+            return null;
+        }
+    }
+
+    private static Object mac() {
+        try {
+            javax.crypto.Mac mac = javax.crypto.Mac.getInstance("HmacSHA256");
+            mac.init(new javax.crypto.spec.SecretKeySpec(new byte[] {1, 2, 3}, "HmacSHA256"));
+            return mac;
+        } catch (java.security.GeneralSecurityException exc) {
+            return null;
         }
     }
 

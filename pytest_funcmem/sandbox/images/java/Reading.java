@@ -17,6 +17,7 @@ import com.sun.source.tree.UnionTypeTree;
 import com.sun.source.tree.VariableTree;
 import com.sun.source.util.TreeScanner;
 import com.sun.tools.javac.api.BasicJavacTask;
+import com.sun.tools.javac.code.Flags;
 import com.sun.tools.javac.code.Symbol;
 import com.sun.tools.javac.code.Type;
 import com.sun.tools.javac.code.Types;
@@ -68,6 +69,10 @@ final class Reading {
                 collect(inner);
             } else {
                 members.add(one);
+                if (one instanceof JCTree.JCVariableDecl constant && (constant.mods.flags & Flags.ENUM) != 0
+                        && constant.init instanceof JCTree.JCNewClass created && created.def != null) {
+                    collect(created.def); // a constant of an enumeration with a body of its own
+                }
             }
         }
     }

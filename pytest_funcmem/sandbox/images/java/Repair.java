@@ -92,7 +92,8 @@ final class Repair extends Bench {
             case "var.might.not.have.been.initialized", "var.might.already.be.assigned", "var.not.initialized.in.default.constructor",
                     "cant.assign.val.to.var", "cant.assign.val.to.final.var" -> shaping.notFinal(arguments);
             case "not.def.public.cant.access", "not.def.access.class.intf.cant.access", "report.access" -> shaping.open(tree);
-            case "method.does.not.override.superclass", "static.imp.only.classes.and.interfaces" -> false;
+            case "method.does.not.override.superclass" -> shaping.overridden(tree);
+            case "static.imp.only.classes.and.interfaces" -> false;
             default -> false;
         };
     }

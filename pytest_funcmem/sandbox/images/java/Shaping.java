@@ -71,6 +71,46 @@ final class Shaping extends Bench {
         return "super(" + String.join(", ", zeros) + "); ";
     }
 
+    /** A method that is said to override one: what is made up above its class has one like it. */
+    boolean overridden(JCTree tree) {
+        JCTree.JCMethodDecl method = tree instanceof JCTree.JCMethodDecl one ? one : uses.enclosing(tree, JCTree.JCMethodDecl.class);
+        JCTree.JCClassDecl around = method == null ? null : uses.enclosing(method, JCTree.JCClassDecl.class);
+        if (around == null || around.sym == null || method.sym == null) {
+            return false;
+        }
+        for (Type one : types.closure(around.sym.type)) {
+            Stubs.StubType type = stub(one);
+            if (type != null && type.kind != Stubs.Kind.ANNOTATION) {
+                String text = signature(method.sym);
+                return text != null && type.extra.add("public " + (type.kind == Stubs.Kind.INTERFACE ? "default " : "") + text
+                        + " { throw funcmem.harness.Made.up(); }");
+            }
+        }
+        return false;
+    }
+
+    /** How a method is declared, without its type parameters; null where a type cannot be written elsewhere. */
+    private String signature(Symbol.MethodSymbol method) {
+        List<String> parameters = new ArrayList<>();
+        for (Type one : method.type.getParameterTypes()) {
+            parameters.add(uses.text(types.erasure(one)));
+        }
+        List<String> thrown = new ArrayList<>();
+        for (Type one : method.type.getThrownTypes()) {
+            thrown.add(uses.text(one));
+        }
+        Type result = method.type.getReturnType();
+        String returned = result.hasTag(TypeTag.VOID) ? "void" : uses.text(types.erasure(result));
+        if (returned == null || parameters.contains(null) || thrown.contains(null)) {
+            return null;
+        }
+        for (int i = 0; i < parameters.size(); i++) {
+            parameters.set(i, parameters.get(i) + " p" + i);
+        }
+        return returned + " " + method.name + "(" + String.join(", ", parameters) + ")"
+                + (thrown.isEmpty() ? "" : " throws " + String.join(", ", thrown));
+    }
+
     boolean makeStatic(Object[] arguments) {
         for (Object one : arguments) {
             if (one instanceof Symbol symbol && stub(symbol.owner) != null) {

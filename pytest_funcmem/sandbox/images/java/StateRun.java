@@ -51,7 +51,8 @@ final class StateRun {
             loaded.begin(plan, run);
             Class<?> type = loaded.type;
             if (loaded.target instanceof Method && !Modifier.isStatic(loaded.target.getModifiers())) {
-                receiver = type.isEnum() ? run.maker.make(type, 1) : run.maker.instance(type, type, 0);
+                boolean isConstant = Enum.class.isAssignableFrom(type);
+                receiver = isConstant ? run.maker.constant(type) : run.maker.instance(type, type, 0);
                 if (receiver == null) {
                     return failed("scaffold", "NoReceiver", "no receiver can be made");
                 }
