@@ -19,9 +19,9 @@ func reset(environment []string) {
 	finishes, closures = 0, 0
 	made, functions, asked, nesting, steps, previous = 0, 0, 0, 0, 0, 0
 	clockNanos, randomState = 0, 0
-	calls, before, globalsNow, shown, around, laid = nil, nil, nil, nil, nil, nil
+	calls, before, globalsNow, shown, around, laid, givenTexts = nil, nil, nil, nil, nil, nil, nil
 	results, arguments = nil, nil
-	ordinals = map[string]int{}
+	ordinals, channels = map[string]int{}, map[uintptr]string{}
 	askedMadeUp, starting, finished = false, true, false
 	hit, edges = [mostProbes]bool{}, [1 << edgeBits]uint32{}
 	current = state{}

@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"math"
 	"reflect"
 	"strconv"
 )
@@ -14,6 +15,8 @@ type state struct {
 }
 
 var current state
+
+var givenTexts []string // in arguments, for answers to come back to
 
 // Maker makes values from choices.
 type Maker struct {
@@ -118,6 +121,11 @@ func magnitude(rest int64) int64 {
 	return -digits
 }
 
+var extremes = []float64{
+	math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), math.MaxFloat64, math.SmallestNonzeroFloat64,
+	math.MaxFloat32, 1e-10, float64(math.Float32frombits(0x7fc00001)), float64(math.Float32frombits(0xffa12345)),
+}
+
 // Float makes a number.
 func (m *Maker) Float() float64 {
 	choice := m.Choice()
@@ -128,6 +136,8 @@ func (m *Maker) Float() float64 {
 		return pool[int(choice)%len(pool)]
 	case kind < 2 && len(pool) > 0:
 		return pool[int(rest)%len(pool)]
+	case kind == 3 && rest%4 == 3 && target.Extreme:
+		return extremes[rest/4%int64(len(extremes))]
 	case kind < 3 && len(target.Ints) > 0:
 		return float64(target.Ints[int(rest)%len(target.Ints)])
 	default:
@@ -146,6 +156,9 @@ func (m *Maker) Text() string {
 	text := m.text(choice)
 	if len(m.texts) < 64 {
 		m.texts = append(m.texts, text)
+	}
+	if starting && !m.answer && len(givenTexts) < 32 {
+		givenTexts = append(givenTexts, text)
 	}
 	return text
 }

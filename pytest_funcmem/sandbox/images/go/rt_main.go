@@ -32,10 +32,13 @@ type Target struct {
 	Errors          []func(*Maker) error
 	Dynamic         []reflect.Type // what an empty interface may hold
 	Globals         []Global
+	Keys            []string // that maps are asked for
+	Extreme         bool     // whether floats at the ends of their range matter
 	Environment     []string
-	Arguments       bool // whether the program's arguments matter
-	Input           bool // whether standard input matters
-	Files           bool // whether files matter
+	Flags           []string // that the program can be given
+	Arguments       bool     // whether the program's arguments matter
+	Input           bool     // whether standard input matters
+	Files           bool     // whether files matter
 
 	mentioned map[string]bool
 }
@@ -206,6 +209,12 @@ func surroundings() {
 		}
 	}
 	if target.Arguments {
+		for _, flag := range target.Flags {
+			if m.Below(3) == 2 {
+				os.Args = append(os.Args, flag)
+				around = append(around, "os.Args: "+strconv.Quote(flag))
+			}
+		}
 		for range m.Below(4) {
 			os.Args = append(os.Args, m.Text())
 			around = append(around, "os.Args: "+strconv.Quote(os.Args[len(os.Args)-1]))
@@ -445,11 +454,22 @@ func encodeFunction(function reflect.Value) (text string) {
 				}
 			}()
 			nesting++
-			out := m.callOnce(function)
+			in := m.argumentsFor(function.Type())
+			before := make([]string, len(in))
+			for i, value := range in {
+				before[i] = encode(value, value.Kind() == reflect.Interface)
+			}
+			out := call(function, in)
 			nesting--
 			encoded := make([]string, len(out))
 			for i, value := range out {
 				encoded[i] = encode(value, value.Kind() == reflect.Interface)
+			}
+			for i, value := range in {
+				// What it did to what it was given.
+				if now := encode(value, value.Kind() == reflect.Interface); now != before[i] {
+					encoded = append(encoded, `["object","argument",[["place",`+strconv.Itoa(i)+`],["now",`+now+`]],null]`)
+				}
 			}
 			return `["list",[` + strings.Join(encoded, ",") + "]]"
 		}())

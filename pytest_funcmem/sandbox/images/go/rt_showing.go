@@ -36,11 +36,20 @@ var told = map[string][]string{
 
 func showOpaque(out *strings.Builder, v reflect.Value, depth int) {
 	name := typeName(v.Type())
+	if v.Kind() != reflect.Struct {
+		out.WriteString(name + "{…}")
+		return
+	}
 	if said, ok := saidBy(v); ok {
 		out.WriteString(name + "(" + strconv.Quote(strings.ToValidUTF8(said, "?")) + ")")
 		return
 	}
 	fields := told[name]
+	for i := 0; i < v.NumField() && len(told[name]) == 0; i++ {
+		if field := v.Type().Field(i); field.IsExported() && target.mentions(field.Name) && !v.Field(i).IsZero() {
+			fields = append(fields, field.Name)
+		}
+	}
 	if !v.CanAddr() || len(fields) == 0 {
 		out.WriteString(name + "{…}")
 		return
@@ -176,6 +185,8 @@ func showInto(out *strings.Builder, v reflect.Value, depth int) {
 	default:
 		if v.IsNil() {
 			out.WriteString("nil")
+		} else if said, ok := channels[v.Pointer()]; ok && v.Kind() == reflect.Chan {
+			out.WriteString(said)
 		} else {
 			out.WriteString("<" + typeName(kind) + ">")
 		}

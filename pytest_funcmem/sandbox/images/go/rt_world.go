@@ -92,6 +92,7 @@ func answer(name string, in, out []reflect.Value) {
 	ordinals[key]++
 	askedMadeUp = askedMadeUp || !starting
 	m := &Maker{place: hashText(key + "#" + strconv.Itoa(nth)), answer: true}
+	m.texts = append(m.texts, givenTexts...)
 	failed := false
 	for i := len(out) - 1; i >= 0; i-- { // the error comes last, and decides about the others
 		m.depth = 1
@@ -169,14 +170,21 @@ func (m *Maker) callBack(in []reflect.Value) {
 }
 
 func (m *Maker) callOnce(function reflect.Value) []reflect.Value {
-	kind := function.Type()
+	return call(function, m.argumentsFor(function.Type()))
+}
+
+func (m *Maker) argumentsFor(kind reflect.Type) []reflect.Value {
 	arguments := make([]reflect.Value, kind.NumIn())
 	for i := range arguments {
 		arguments[i] = reflect.New(kind.In(i)).Elem()
 		m.depth = 1
 		m.Fill(arguments[i])
 	}
-	if kind.IsVariadic() {
+	return arguments
+}
+
+func call(function reflect.Value, arguments []reflect.Value) []reflect.Value {
+	if function.Type().IsVariadic() {
 		return function.CallSlice(arguments)
 	}
 	return function.Call(arguments)

@@ -81,6 +81,9 @@ func (d *driver) dynamicType(found map[string]types.Type, asked types.Type, expr
 	found[d.term(tv.Type)] = tv.Type
 	if d.files.Position(expr.Pos()).Filename == "function.go" {
 		d.asked[d.ownTypeOf(tv.Type)] = true
+		if _, pointer := types.Unalias(tv.Type).(*types.Pointer); pointer {
+			d.pointed[d.ownTypeOf(tv.Type)] = true
+		}
 	}
 }
 

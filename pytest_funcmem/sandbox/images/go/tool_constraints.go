@@ -96,6 +96,9 @@ func (s *solver) learn(node ast.Node) {
 		s.learnIndex(node)
 	case *ast.SliceExpr:
 		if found := s.open(s.typeOf(node.X)); found != nil {
+			if size := s.arraySize(node.X); size > 0 {
+				s.bind(found, "["+itoa(size)+"]byte")
+			}
 			s.suggest(found, "string")
 		}
 		for _, bound := range []ast.Expr{node.Low, node.High, node.Max} {
@@ -294,6 +297,10 @@ func (s *solver) learnIndex(node *ast.IndexExpr) {
 	kind := s.typeOf(node.X)
 	s.results(node.Index, 1, nil)
 	if found := s.open(kind); found != nil {
+		if size := s.arraySize(node.X); size > 0 {
+			s.bind(found, "["+itoa(size)+"]"+s.fresh())
+			return
+		}
 		index := s.typeOf(node.Index)
 		if basic, ok := coreOf(index).(*types.Basic); ok && s.open(index) == nil {
 			if basic.Info()&types.IsString != 0 {
@@ -346,7 +353,9 @@ func (s *solver) learnRange(node *ast.RangeStmt) {
 		name := strings.ToLower(key.Name)
 		text = strings.Contains(name, "key") || strings.Contains(name, "name") || name == "k" || s.usedAsText(key, node.Body)
 	}
-	if text {
+	if key, ok := node.Key.(*ast.Ident); ok && node.Value == nil && s.usedAsThing(key, node.Body) {
+		s.suggestStrongly(found, "chan "+s.fresh())
+	} else if text {
 		s.suggestStrongly(found, "map[string]"+s.fresh())
 	} else {
 		s.suggestStrongly(found, "[]"+s.fresh())
@@ -383,6 +392,29 @@ func (s *solver) usedAsText(name *ast.Ident, body ast.Node) bool {
 			}
 		case *ast.SliceExpr:
 			found = found || parent.X == ident
+		}
+		return !found
+	})
+	return found
+}
+
+// usedAsThing tells whether a variable stands where no number and no text can.
+func (s *solver) usedAsThing(name *ast.Ident, body ast.Node) bool {
+	object, found := s.info.ObjectOf(name), false
+	ast.Inspect(body, func(node ast.Node) bool {
+		ident, ok := node.(*ast.Ident)
+		if !ok || object == nil || s.info.ObjectOf(ident) != object {
+			return !found
+		}
+		switch parent := s.parents[ident].(type) {
+		case *ast.RangeStmt:
+			found = found || parent.X == ident
+		case *ast.SelectorExpr:
+			found = found || parent.X == ident
+		case *ast.IndexExpr:
+			found = found || parent.X == ident
+		case *ast.StarExpr:
+			found = true
 		}
 		return !found
 	})

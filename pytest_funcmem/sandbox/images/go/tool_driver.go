@@ -17,6 +17,7 @@ type driver struct {
 	seen     map[string]bool
 	reached  []types.Type
 	asked    map[string]bool     // types that the function itself asks an interface for
+	pointed  map[string]bool     // those of which it asks for pointers
 	both     map[string][]string // for each interface, types that also have the methods of another that it is asked for
 	errors   []string            // types of errors that the slice asks an error for
 	variable map[string]bool     // which variables of the package may vary
@@ -27,7 +28,7 @@ type driver struct {
 var needsFiles = wordSet("os io/ioutil path/filepath io/fs")
 
 func (s *solver) driver() (string, string, error) {
-	d := &driver{solver: s, seen: map[string]bool{}, asked: map[string]bool{}, both: map[string][]string{}}
+	d := &driver{solver: s, seen: map[string]bool{}, asked: map[string]bool{}, pointed: map[string]bool{}, both: map[string][]string{}}
 	p := s.pools()
 	target := s.source.target
 	object := s.targetObject()
@@ -81,6 +82,9 @@ func (s *solver) driver() (string, string, error) {
 	line("\t\tTexts: []string{%s},", quotedWords(p.texts))
 	line("\t\tJoints: []string{%s},", quotedWords(p.joints))
 	line("\t\tRunes: []rune{%s},", joined(p.runes, func(r rune) string { return strconv.Itoa(int(r)) }))
+	line("\t\tKeys: []string{%s},", quotedWords(p.keys))
+	line("\t\tExtreme: %t,", s.uses("math"))
+	line("\t\tFlags: []string{%s},", quotedWords(p.flags))
 	line("\t\tSizes: []int{%s},", joined(p.sizes, itoa))
 	line("\t\tEnvironment: []string{%s},", quotedWords(p.names))
 	d.writeSurroundings(line)
@@ -294,12 +298,14 @@ func (d *driver) implementers(kind types.Type) []types.Type {
 		if !ok || named.TypeParams().Len() > 0 || types.IsInterface(named) {
 			continue
 		}
-		if types.Implements(named, contract) {
+		// A pointer has the methods of what it points to as well; it is made where it is asked for.
+		plain, pointer := types.Implements(named, contract), types.NewPointer(named)
+		if plain && !d.pointed[name] {
 			found = append(found, named)
-		} else if pointer := types.NewPointer(named); types.Implements(pointer, contract) {
+		} else if types.Implements(pointer, contract) {
 			found = append(found, pointer)
 		}
-		if len(found) >= 12 {
+		if len(found) >= 16 {
 			break
 		}
 	}

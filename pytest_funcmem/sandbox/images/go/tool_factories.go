@@ -57,5 +57,6 @@ var factories = map[string]string{
 	"io/fs.FileMode":          "@io/fs.FileMode([]uint32{0o644, 0o755, 0o600}[m.Below(3)])",
 	"*text/template.Template": "@text/template.Must(@text/template.New(\"t\").Parse([]string{\"{{.}}\", \"plain\"}[m.Below(2)]))",
 	"*html/template.Template": "@html/template.Must(@html/template.New(\"t\").Parse([]string{\"{{.}}\", \"plain\"}[m.Below(2)]))",
+	"crypto/elliptic.Curve":   "[]@crypto/elliptic.Curve{@crypto/elliptic.P256(), @crypto/elliptic.P384(), @crypto/elliptic.P521(), @crypto/elliptic.P224()}[m.Below(4)]",
 	"*text/tabwriter.Writer":  "@text/tabwriter.NewWriter(&funcmem__rt.Writer{}, 0, 8, 1, ' ', 0)",
 }

@@ -20,8 +20,11 @@ type pools struct {
 	joints []string
 	runes  []rune
 	names  []string // of environment variables
+	keys   []string // that maps are asked for
+	flags  []string // of the program, as they are given
 	sizes  []int    // how long texts and lists should be
 
+	dated    bool  // whether times are read
 	prefixes []int // places among the texts of those that have to stand at a beginning
 	seen     map[string]bool
 }
@@ -79,8 +82,17 @@ func (s *solver) pools() *pools {
 			switch node := node.(type) {
 			case *ast.ImportSpec:
 				return false
+			case *ast.IndexExpr:
+				if _, mapping := coreOf(s.typeOf(node.X)).(*types.Map); mapping {
+					s.key(p, node.Index)
+				}
 			case *ast.CallExpr:
 				s.hints(p, node)
+				if selector, ok := node.Fun.(*ast.SelectorExpr); ok && len(node.Args) > 0 {
+					if _, mapping := coreOf(s.typeOf(selector.X)).(*types.Map); mapping {
+						s.key(p, node.Args[0])
+					}
+				}
 			case *ast.SwitchStmt:
 				s.switchedBytes(p, node)
 			case *ast.SliceExpr:
@@ -103,6 +115,9 @@ func (s *solver) pools() *pools {
 			}
 			return true
 		})
+	}
+	if p.dated {
+		p.times()
 	}
 	for _, text := range []string{"", "a"} {
 		if p.once("t" + text) {
@@ -206,16 +221,38 @@ func (s *solver) hints(p *pools, call *ast.CallExpr) {
 	switch {
 	case pkg == "strconv" && (name == "Atoi" || strings.HasPrefix(name, "ParseInt") || name == "ParseUint"):
 		add("1", "42", "-7", "300", "0x1f")
-	case pkg == "strconv" && name == "ParseFloat":
+	case pkg == "strconv" && strings.HasSuffix(name, "Float"):
 		add("1.5", "-2e3", "0")
+		p.int(64)
+		p.int(32)
+	case pkg == "strconv" && (name == "FormatInt" || name == "FormatUint" || name == "AppendInt"):
+		p.int(10)
+		p.int(16)
 	case pkg == "strconv" && name == "ParseBool":
 		add("true", "false", "1")
 	case pkg == "strconv" && name == "Unquote":
 		add(`"a\tb"`, "`raw`", "'c'")
-	case pkg == "time" && name == "Parse":
-		if argument != "" {
-			add("2024-01-02", "2024-01-02T03:04:05Z", argument)
+	case pkg == "flag":
+		for i, expr := range call.Args[:min(len(call.Args), 2)] {
+			if tv := s.info.Types[expr]; tv.Value != nil && tv.Value.Kind() == constant.String && i <= strings.Count(name, "Var") {
+				word := constant.StringVal(tv.Value)
+				switch {
+				case word == "" || len(p.flags) >= 16:
+				case strings.HasPrefix(name, "Bool"):
+					p.flags = append(p.flags, "-"+word)
+				case strings.HasPrefix(name, "String"):
+					p.flags = append(p.flags, "-"+word+"=a")
+				case strings.HasPrefix(name, "Duration"):
+					p.flags = append(p.flags, "-"+word+"=3s")
+				default:
+					p.flags = append(p.flags, "-"+word+"=7")
+				}
+				break
+			}
 		}
+	case pkg == "time" && strings.HasPrefix(name, "Parse") && name != "ParseDuration":
+		add("2024-01-02", "2024-01-02T03:04:05Z", argument)
+		p.dated = true
 	case pkg == "time" && name == "ParseDuration":
 		add("1h30m", "250ms", "-2s")
 	case pkg == "encoding/json" && (name == "Unmarshal" || name == "Valid" || name == "NewDecoder"):

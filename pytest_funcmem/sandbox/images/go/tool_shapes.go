@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
+	"time"
 )
 
 // What comparisons tell of the shape of texts: how long they should be, and which bytes stand where.
@@ -45,6 +47,9 @@ func (s *solver) constantInt(expr ast.Expr) (int64, bool) {
 		return 0, false
 	}
 	value := s.info.Types[expr].Value
+	if literal, ok := expr.(*ast.BasicLit); ok && value == nil {
+		value = constant.MakeFromLiteral(literal.Value, literal.Kind, 0) // beside what has no type yet
+	}
 	if value == nil || value.Kind() != constant.Int {
 		return 0, false
 	}
@@ -181,6 +186,79 @@ func (s *solver) switchedBytes(p *pools, node *ast.SwitchStmt) {
 			for _, name := range sortedKeys(bytes) {
 				p.placed(bytes[name])
 			}
+		}
+	}
+}
+
+// arraySize tells how long an array a variable seems to be: one that is declared without a value, never grows,
+// and of which parts with constant places are used. 0 where it seems to be none.
+func (s *solver) arraySize(expr ast.Expr) int {
+	ident, ok := expr.(*ast.Ident)
+	if !ok {
+		return 0
+	}
+	object, declared, last := s.info.ObjectOf(ident), false, int64(-1)
+	if object == nil {
+		return 0
+	}
+	for _, file := range s.syntax[:2] {
+		ast.Inspect(file, func(node ast.Node) bool {
+			switch node := node.(type) {
+			case *ast.ValueSpec:
+				for _, name := range node.Names {
+					declared = declared || s.info.Defs[name] == object && len(node.Values) == 0
+				}
+			case *ast.AssignStmt:
+				for _, left := range node.Lhs {
+					if name, ok := left.(*ast.Ident); ok && s.info.ObjectOf(name) == object {
+						last = longest + 1 // it may be a slice that is made or grows
+					}
+				}
+			case *ast.IndexExpr:
+				if name, ok := node.X.(*ast.Ident); ok && s.info.ObjectOf(name) == object {
+					if n, ok := s.constantInt(node.Index); ok {
+						last = max(last, n)
+					}
+				}
+			case *ast.SliceExpr:
+				if name, ok := node.X.(*ast.Ident); ok && s.info.ObjectOf(name) == object {
+					for _, bound := range []ast.Expr{node.Low, node.High} {
+						if n, ok := s.constantInt(bound); ok {
+							last = max(last, n)
+						}
+					}
+				}
+			}
+			return true
+		})
+	}
+	if !declared || last < 0 || last > longest {
+		return 0
+	}
+	size := 4
+	for int64(size) <= last {
+		size *= 2
+	}
+	return size
+}
+
+// key notes a text that a map is asked for.
+func (s *solver) key(p *pools, expr ast.Expr) {
+	value := s.info.Types[expr].Value
+	if value == nil || value.Kind() != constant.String || len(p.keys) >= 24 {
+		return
+	}
+	if text := constant.StringVal(value); !slices.Contains(p.keys, text) {
+		p.keys = append(p.keys, text)
+	}
+}
+
+// times adds moments written as the layouts in sight say.
+func (p *pools) times() {
+	moment := time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, layout := range p.texts[:len(p.texts):len(p.texts)] {
+		if strings.Contains(layout, "2006") || strings.Contains(layout, "15:04") {
+			p.text(moment.Format(layout))
 		}
 	}
 }

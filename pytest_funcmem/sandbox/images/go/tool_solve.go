@@ -175,6 +175,12 @@ func (s *solver) nodeAt(pos token.Pos) ast.Node {
 func (s *solver) namesLacking() {
 	seen := map[string][]*ast.Ident{}
 	for _, err := range s.errors {
+		if strings.HasPrefix(err.Msg, "undefined array length ") {
+			if ident, ok := s.nodeAt(err.Pos).(*ast.Ident); ok && s.values[ident.Name] == nil {
+				s.values[ident.Name] = &valueHole{name: ident.Name, constant: "16"}
+				s.changed = true
+			}
+		}
 		if !strings.HasPrefix(err.Msg, "undefined: ") {
 			continue
 		}

@@ -132,3 +132,13 @@ func (d *driver) isSetInFile(name string) bool {
 	}
 	return false
 }
+
+// uses tells whether the slice uses a package.
+func (s *solver) uses(path string) bool {
+	for _, object := range s.info.Uses {
+		if pkg, ok := object.(*types.PkgName); ok && pkg.Imported().Path() == path {
+			return true
+		}
+	}
+	return false
+}
