@@ -170,8 +170,71 @@ func Link(u *url.URL) string {
 	return u.Path
 }
 
-type shape interface{ Draw(c *crit.Canvas) error }
-type point struct{ crit.Mark }
+type leaf struct {
+	name   string
+	group  *leaf
+	option *leaf
+	others []*leaf
+}
+
+func (l *leaf) Kind() string {
+	switch {
+	case l.name != "":
+		return l.name
+	case l.group != nil:
+		return "group"
+	case l.option != nil:
+		return "option"
+	case len(l.others) > 0:
+		return "others"
+	}
+	return "none"
+}
+
+func Walk(tree crit.Tree) (found int) {
+	tree.Each(func(node crit.Tree) bool {
+		switch node.(type) {
+		case *crit.Leaf, *crit.Root:
+			found++
+			return true
+		}
+		return false
+	})
+	return found
+}
+
+func Kept(settings map[string]any, sink chan []int) (int, string) {
+	if mode, ok := settings["mode"].(int); ok && mode&1 == 1 {
+		return mode, "odd"
+	}
+	n := 0
+	for block := range sink {
+		for _, value := range block {
+			n += value
+		}
+	}
+	return n, ""
+}
+
+func Drained(box crit.Box) int {
+	n := 0
+	for block := range box.Blocks {
+		for _, value := range block {
+			n += value
+		}
+	}
+	return n
+}
+
+func Temporary(text string) (string, error) {
+	file, err := os.CreateTemp("", "asked")
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	file.WriteString(text)
+	return file.Name(), nil
+}
 
 func Paint(c *crit.Canvas, level crit.Level) []crit.Level {
 	var found []crit.Level
@@ -187,7 +250,10 @@ func Paint(c *crit.Canvas, level crit.Level) []crit.Level {
 
 @pytest.mark.parametrize(
     "name",
-    ["grid.Count", "Kinds", "Start", "Query", "Console", "Check", "Header", "Serve", "Link", "Paint"],
+    [
+        *("grid.Count", "Kinds", "Start", "Query", "Console", "Check", "Header", "Serve", "Link", "Paint"),
+        *("leaf.Kind", "Walk", "Kept", "Drained"),
+    ],
 )
 def test_states_hold_what_a_function_asks_for(prepare: Prepare, some_states: States, name: str) -> None:
     case = prepare(ASKED, name)
@@ -201,6 +267,13 @@ def test_states_hold_what_a_function_asks_for(prepare: Prepare, some_states: Sta
     assert run.loaded, run.load_detail
     reached = {line for one in run.outputs if one.outcome in ("returned", "raised") for line in one.lines}
     assert reached == set(run.executable_lines)
+
+
+def test_names_of_temporary_files_are_the_states(prepare: Prepare, some_states: States) -> None:
+    case = prepare(ASKED, "Temporary")
+    (first,), (again,) = case.run(some_states(6)), case.run(some_states(6))
+    assert first.outputs == again.outputs
+    assert len({str(one.value) for one in first.outputs}) == 6
 
 
 def test_a_goroutine_that_ends_itself_is_an_outcome(prepare: Prepare, some_states: States) -> None:

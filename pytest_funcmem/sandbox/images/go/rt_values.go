@@ -189,7 +189,7 @@ func (m *Maker) time() time.Time {
 func (m *Maker) slice(v reflect.Value) {
 	kind := v.Type()
 	if kind.Elem() == byteType || kind.Elem().Kind() == reflect.Uint8 {
-		text := []byte(m.Text())
+		text := m.bytes()
 		v.Set(reflect.ValueOf(text).Convert(reflect.SliceOf(byteType)).Convert(kind))
 		return
 	}
@@ -214,6 +214,32 @@ func (m *Maker) slice(v reflect.Value) {
 		m.Fill(made.Index(i))
 	}
 	v.Set(made)
+}
+
+// bytes makes a text, or numbers that are none.
+func (m *Maker) bytes() []byte {
+	choice := int(m.Choice())
+	if choice%4 != 3 {
+		return []byte(m.Text())
+	}
+	n := lengths[choice/4%len(lengths)] * (1 + choice/32%4)
+	if sizes := target.Sizes; len(sizes) > 0 && choice/4%2 == 1 {
+		n = sizes[choice/8%len(sizes)]
+	}
+	found := make([]byte, n)
+	for i := range found {
+		hash := mix(uint64(choice)<<16 + uint64(i))
+		found[i] = byte(hash >> 8)
+		switch hash % 4 {
+		case 0, 1:
+			found[i] %= 8
+		case 2:
+			if len(target.Ints) > 0 {
+				found[i] = byte(target.Ints[(hash>>8)%uint64(len(target.Ints))])
+			}
+		}
+	}
+	return found
 }
 
 func (m *Maker) mapping(v reflect.Value) {
@@ -285,8 +311,12 @@ func (m *Maker) structure(v reflect.Value) {
 	own := isOwn(kind)
 	m.path = append(m.path, kind)
 	defer func() { m.path = m.path[:len(m.path)-1] }()
+	sole, bare := m.sole(kind, own)
 	for i := 0; i < v.NumField(); i++ {
 		field := kind.Field(i)
+		if sole >= 0 && i != sole && (bare || isNilable(field.Type)) {
+			continue
+		}
 		switch {
 		case own && field.Name == "Made" && field.Type.Kind() == reflect.Int:
 			// Which of a few it is: with more of them, states would differ in nothing else.
@@ -299,6 +329,30 @@ func (m *Maker) structure(v reflect.Value) {
 			m.Fill(v.Field(i))
 		}
 	}
+}
+
+// sole picks, now and then, a field of a struct with several that may be nil, for all others of those to be nil:
+// many a struct stands for one of several things. It also tells whether the rest stays zero as well.
+func (m *Maker) sole(kind reflect.Type, own bool) (field int, bare bool) {
+	var nilable []int
+	for i := 0; i < kind.NumField() && own; i++ {
+		if isNilable(kind.Field(i).Type) && target.mentions(kind.Field(i).Name) {
+			nilable = append(nilable, i)
+		}
+	}
+	if len(nilable) < 3 {
+		return -1, false
+	}
+	choice := int(m.Choice())
+	if choice%3 != 2 {
+		return -1, false
+	}
+	return nilable[choice/3%len(nilable)], choice/3/len(nilable)%2 == 1
+}
+
+func isNilable(kind reflect.Type) bool {
+	return kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Interface || kind.Kind() == reflect.Slice ||
+		kind.Kind() == reflect.Map
 }
 
 func isOwn(kind reflect.Type) bool {

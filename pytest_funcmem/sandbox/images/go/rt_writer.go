@@ -2,6 +2,7 @@ package rt
 
 import (
 	"context"
+	"io"
 	"reflect"
 )
 
@@ -31,6 +32,21 @@ func (w *Writer) WriteString(text string) (int, error) { return w.Write([]byte(t
 
 // Close does nothing.
 func (w *Writer) Close() error { return nil }
+
+// Duplex gives a text and keeps what is written to it.
+type Duplex struct {
+	Rest string
+	Writer
+}
+
+func (d *Duplex) Read(into []byte) (int, error) {
+	if d.Rest == "" {
+		return 0, io.EOF
+	}
+	n := copy(into, d.Rest)
+	d.Rest = d.Rest[n:]
+	return n, nil
+}
 
 // Made makes a value of a type; of a pointer, never nil.
 func Made[T any](m *Maker) any {

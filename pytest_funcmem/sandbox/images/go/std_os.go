@@ -22,3 +22,11 @@ func madeUpHostname() (name string, err error, ok bool) {
 		return answers.Text(), nil, true
 	}
 }
+
+// randomBits are those of names of temporary files.
+func randomBits() uint64 {
+	if funcmem.Random != nil {
+		return funcmem.Random()
+	}
+	return runtime_rand()
+}

@@ -137,6 +137,7 @@ CHANGES = (
         "\t\tif chosen, received := madeUpSelect(scases, nsends, sys.GetCallerPC()); chosen >= 0 {\n"
         "\t\t\treturn chosen, received\n\t\t}\n\t}\n",
     ),
+    ("os/tempfile.go", "uint64(uint32(runtime_rand()))", "uint64(uint32(randomBits()))"),
     (
         "os/sys.go",
         "func Hostname() (name string, err error) {\n",

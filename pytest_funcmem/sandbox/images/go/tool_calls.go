@@ -214,7 +214,7 @@ func (s *solver) learnConversion(to types.Type, node *ast.CallExpr) {
 			if basic, ok := from.Underlying().(*types.Basic); ok {
 				s.suggestStrongly(target, types.Default(basic).Underlying().String())
 			} else if _, pointer := types.Unalias(from).(*types.Pointer); pointer && !target.literal {
-				s.mark(&target.dynamic)
+				s.markDynamic(target)
 			} else if _, named := types.Unalias(from).(*types.Named); !named {
 				s.suggestStrongly(target, s.term(from))
 			} else {

@@ -124,9 +124,15 @@ func (s *solver) learnField(term string, value ast.Expr) {
 	}
 	if known := s.types[s.resolve(term)]; known != nil && known.bound == "" {
 		s.settleField(known, kind)
-	} else if found := s.open(kind); found != nil && !found.declared && known == nil {
+	} else if found := s.open(kind); found != nil && !found.declared && known == nil && isPlainTerm(s.resolve(term)) {
 		s.bind(found, term) // the field is known from elsewhere
 	}
+}
+
+// isPlainTerm tells whether a type is one of the language's own, or a list of those: nothing holds it but itself.
+func isPlainTerm(term string) bool {
+	_, known := types.Universe.Lookup(strings.TrimPrefix(term, "[]")).(*types.TypeName)
+	return known && term != "error" && term != "any"
 }
 
 func (s *solver) settleField(known *guess, kind types.Type) {

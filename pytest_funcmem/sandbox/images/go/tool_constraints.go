@@ -112,7 +112,7 @@ func (s *solver) learn(node ast.Node) {
 		if found := s.open(s.typeOf(node.X)); found != nil {
 			if found.declared || s.isSelectedFrom(found) {
 				found.declared = true // an interface with methods needs a name
-				s.mark(&found.dynamic)
+				s.markDynamic(found)
 			} else {
 				s.bind(found, "any")
 			}
@@ -185,7 +185,7 @@ func (s *solver) boolean(expr ast.Expr) {
 }
 
 func (s *solver) same(a, b ast.Expr) {
-	x, y := s.typeOf(a), s.typeOf(b)
+	x, y := s.operandType(a), s.operandType(b)
 	if x == nil || y == nil {
 		return
 	}
@@ -196,6 +196,28 @@ func (s *solver) same(a, b ast.Expr) {
 		s.flow(y, x)
 	default:
 		s.unify(x, y)
+	}
+}
+
+// operandType is the type of an expression, or, of a sum that has none yet, that of what it begins with.
+func (s *solver) operandType(expr ast.Expr) types.Type {
+	for {
+		if kind := s.typeOf(expr); kind != nil {
+			return kind
+		}
+		switch inner := expr.(type) {
+		case *ast.ParenExpr:
+			expr = inner.X
+		case *ast.BinaryExpr:
+			switch inner.Op {
+			case token.ADD, token.SUB, token.MUL, token.QUO, token.REM:
+				expr = inner.X
+			default:
+				return nil
+			}
+		default:
+			return nil
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func (s *solver) flow(to, from types.Type) {
 		} else if !origin.declared {
 			s.bind(origin, target.name)
 		} else if !target.literal && len(target.fields) == 0 {
-			s.mark(&target.dynamic)
+			s.markDynamic(target)
 			s.implement(origin, to)
 		}
 	case target != nil:
@@ -50,7 +50,7 @@ func (s *solver) flow(to, from types.Type) {
 				}
 			}
 			if !target.literal && len(target.fields) == 0 {
-				s.mark(&target.dynamic)
+				s.markDynamic(target)
 			}
 		default:
 			if !target.literal {
@@ -116,6 +116,13 @@ func (s *solver) exactly(f *signature, wanted *types.Signature) {
 	}
 	f.called, f.exact = true, ""
 	f.exact = f.text(s.guesses)
+}
+
+// markDynamic says that a guess is an interface, unless there are pointers to it, which nobody has to interfaces.
+func (s *solver) markDynamic(found *guess) {
+	if !found.pointed {
+		s.mark(&found.dynamic)
+	}
 }
 
 func (s *solver) mark(flag *bool) {

@@ -23,6 +23,7 @@ type guess struct {
 	fields   []member
 	methods  []*signature
 	dynamic  bool // whether it has to be an interface
+	pointed  bool // whether the source names the type of pointers to it
 	nilable  bool
 	number   bool
 	literal  bool // whether the source writes values of it with braces
@@ -148,8 +149,10 @@ func (g *guesses) bind(found *guess, term string) {
 		return
 	}
 	if found.declared && len(found.methods) > 0 && strings.HasPrefix(term, "*") {
-		found.dynamic = true // what has methods is no pointer
-		g.changed = true
+		if !found.pointed && !found.dynamic {
+			found.dynamic = true // what has methods is no pointer
+			g.changed = true
+		}
 		return
 	}
 	if !found.declared && len(found.methods) > 0 && g.types[strings.TrimPrefix(term, "*")] == nil && !strings.Contains(term, ".") && term != "any" && term != "error" {
@@ -168,7 +171,7 @@ func (g *guesses) bind(found *guess, term string) {
 		}
 		other.nilable = other.nilable || (found.nilable && !strings.HasPrefix(term, "*"))
 		other.number = other.number || found.number
-		other.dynamic = other.dynamic || found.dynamic
+		other.dynamic = other.dynamic || found.dynamic && !other.pointed
 		if other.weak == "" {
 			other.weak = found.weak
 		}
@@ -241,7 +244,7 @@ func (g *guesses) finish() bool {
 			continue
 		}
 		switch {
-		case found.nilable && found.declared && !found.literal && len(found.fields) == 0:
+		case found.nilable && found.declared && !found.literal && !found.pointed && len(found.fields) == 0:
 			found.dynamic = true
 			settled = true
 		case found.nilable && !found.declared:

@@ -214,7 +214,13 @@ func (s *solver) namesLacking() {
 		}
 		switch {
 		case isType:
-			s.declare(name).literal = isLiteral
+			declared := s.declare(name)
+			declared.literal = isLiteral
+			for _, ident := range append(s.usesOf(name), seen[name]...) {
+				if star, ok := s.parents[ident].(*ast.StarExpr); ok && s.standsForType(star) {
+					declared.pointed = true
+				}
+			}
 		case isCall:
 			s.functions[name] = &signature{name: name}
 		default:
