@@ -147,6 +147,12 @@ func (e *encoder) value(v reflect.Value, dynamic bool) {
 		} else {
 			e.write(`["opaque",` + quote(fmt.Sprintf("%s of %d", v.Type(), v.Len())) + `]`)
 		}
+	case reflect.UnsafePointer:
+		if v.IsNil() {
+			e.write("null")
+		} else {
+			e.write(`["opaque",` + quote(v.Type().String()) + `]`)
+		}
 	default:
 		e.write(`["opaque",` + quote(v.Type().String()) + `]`)
 	}

@@ -129,6 +129,10 @@ func (m *Maker) Fill(v reflect.Value) {
 		v.Set(m.function(kind, ""))
 	case reflect.Chan:
 		m.channel(v)
+	case reflect.UnsafePointer:
+		if m.Below(4) != 3 {
+			v.SetPointer(unsafe.Pointer(new([16]int64)))
+		}
 	}
 }
 
@@ -320,7 +324,7 @@ func (m *Maker) structure(v reflect.Value) {
 		switch {
 		case own && field.Name == "Made" && field.Type.Kind() == reflect.Int:
 			// Which of a few it is: with more of them, states would differ in nothing else.
-			v.Field(i).SetInt(int64(m.Below(6)))
+			v.Field(i).SetInt(int64(m.Below(12)))
 		case own && (field.Anonymous || target.mentions(field.Name)):
 			m.Fill(settable(v.Field(i)))
 		case !own && field.IsExported() && field.Type == errorType:

@@ -230,7 +230,7 @@ func (s *solver) learnConversion(to types.Type, node *ast.CallExpr) {
 		case *types.Basic:
 			switch {
 			case kind.Kind() == types.UnsafePointer:
-				s.suggestStrongly(origin, "*"+s.fresh())
+				s.suggest(origin, s.qualify(types.Unsafe)+".Pointer")
 			case kind.Info()&types.IsNumeric != 0:
 				s.mark(&origin.number)
 				s.suggest(origin, kind.String())
