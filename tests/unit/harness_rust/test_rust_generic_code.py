@@ -66,13 +66,13 @@ def mended(plan: Plan, function: SourceFunction, *messages: dict[str, Any]) -> s
 
 def test_imports_within_functions_that_lead_nowhere_go() -> None:
     text = (
-        "fn f() {\n    use crate::tables::deep as d;\n    use elsewhere::{One, Two};\n    use std::io;\n"
-        "    use crate::kind::Kind::*;\n    d::g(io::empty());\n}"
+        "fn f() {\n    // what follows\n    use crate::tables::deep as d;\n    use elsewhere::{One, Two};\n"
+        "    use std::io;\n    use crate::kind::Kind::*;\n    d::g(io::empty());\n}"
     )
     clean = flattened(text, NAMES)
     assert clean.count("\n") == text.count("\n")
     assert [line.strip() for line in clean.split("\n")] == [
-        *("fn f() {", "", "", "use std::io;", "use Kind::*;", "d__g(io::empty());", "}")
+        *("fn f() {", "// what follows", "", "", "use std::io;", "use Kind::*;", "d__g(io::empty());", "}")
     ]
 
 
@@ -338,3 +338,20 @@ def test_a_type_may_hold_itself_behind_a_list_only() -> None:
     plan.types["Made_two"] = StandInType("Made_two")
     assert unify(plan, "Made_each", "Tree")
     assert not unify(plan, "Made_two", "Pair")
+
+
+def test_values_that_hold_parts_of_other_crates_are_made_as_the_file_makes_them() -> None:
+    text = (
+        "use regex::Regex;\nstruct Rule { form: Regex, depth: u8 }\n"
+        'impl Rule { fn new(depth: u8) -> Self { Rule { form: Regex::new("a+").unwrap(), depth } } }\n'
+        "fn pick(rule: &Rule, text: &str) -> bool {\n    rule.form.is_match(text)\n}\n"
+    )
+    plan, _ = plan_of(text)
+    rendered = render(plan)
+    assert rendered is not None
+    made = "source.deeper(|source| Rule::new(funcmem::Make::make(source)))"
+    assert made in rendered.text
+    make_helpers_up(plan)
+    rendered = render(plan)
+    assert rendered is not None
+    assert made not in rendered.text

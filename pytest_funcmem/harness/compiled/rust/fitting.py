@@ -70,6 +70,18 @@ def text_after_all(work: Work, one: str, other: str) -> bool:
     return False
 
 
+def floated(work: Work, left: str, right: str) -> bool:
+    """Numbers that were only guessed to be whole, in a calculation with others that are not."""
+    pair = {bare(left), bare(right)}
+    other = next(iter(pair - {"i64"}), "")
+    if "i64" not in pair or other not in ("f32", "f64"):
+        return False
+    guessed = [kind for kind in work.plan.types.values() if kind.alias == "i64" and kind.is_weak]
+    for kind in guessed:
+        kind.alias = other
+    return bool(guessed)
+
+
 def one_after_all(work: Work, one: str, other: str) -> bool:
     """What was taken for many values since it is mapped, and is one or none."""
     many = re.match(r"(?:\w+::)*[A-Z]\w*<(?:std::vec::)?IntoIter<(\w+)>", other)
@@ -107,7 +119,7 @@ def resigned(work: Work, message: Message) -> bool:
     texts = [message["message"], *(str(span["label"]) for span in message["spans"])]
     texts += [child["message"] for child in message["children"]]
     pairs = [pair for text in texts for pattern in (_PAIR_NOTE, _PAIR) for pair in pattern.findall(text)]
-    if any(seen_as(work, left, right) for left, right in pairs):
+    if any(seen_as(work, left, right) or floated(work, left, right) for left, right in pairs):
         return True
     words = {word for text in texts for word in re.findall(r"\bMade_\w+", text)}
     return any(loosened(work, word) for word in sorted(words))

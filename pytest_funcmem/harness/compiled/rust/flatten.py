@@ -111,7 +111,7 @@ def flattened(text: str, names: Names) -> str:
             done = tokens[end].end
             place = end + 1
             continue
-        if token.text == "use" and (not place or tokens[place - 1].text in ("{", "}", ";")):
+        if token.text == "use" and _begins_statement(tokens, place):
             names = _with_imported(tokens, place, names)
         # Words joined by "::"; comments within a path end it.
         words = [place]
@@ -142,6 +142,11 @@ def flattened(text: str, names: Names) -> str:
     return "".join(pieces)
 
 
+def _begins_statement(tokens: list, place: int) -> bool:  # type: ignore[type-arg]
+    before = next((token for token in reversed(tokens[:place]) if token.kind != "comment"), None)
+    return before is None or before.text in ("{", "}", ";", "]")
+
+
 def _with_imported(tokens: list, place: int, names: Names) -> Names:  # type: ignore[type-arg]
     """Names with the modules that a ``use`` within a function brings in."""
     words = []
@@ -160,7 +165,7 @@ def _lost_import(tokens: list, place: int, names: Names) -> int:  # type: ignore
 
     What it would bring in is missing under its own name, as what the file imports is.
     """
-    if tokens[place].text != "use" or (place and tokens[place - 1].text not in ("{", "}", ";")):
+    if tokens[place].text != "use" or not _begins_statement(tokens, place):
         return 0
     end = next((i for i in range(place, min(place + 200, len(tokens))) if tokens[i].text == ";"), 0)
     words = []

@@ -116,6 +116,7 @@ class Plan:
         traits: Traits that stand in, by name: what is in them.
         extra: Further lines, such as imports that a type from a message needs.
         derives: Derives of crates that are there and needed.
+        constructors: Of types that hold what only other crates make: item, member and number of arguments.
         is_const_stripped: Whether functions may no longer run while compiling.
         left_out: Things that are not written: imports, implementations of the runtime's traits.
         history: Changes so far, so that none is made twice.
@@ -140,6 +141,7 @@ class Plan:
     history: set[tuple[str, ...]] = field(default_factory=set)
     concrete: dict[str, str] = field(default_factory=dict)
     derives: frozenset[str] = frozenset()
+    constructors: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     is_const_stripped: bool = False
     counter: int = 0
 
@@ -207,8 +209,40 @@ def new_plan(function: SourceFunction, file: RustFile, without: frozenset[str] =
     plan = Plan(function, file, names)
     grow(plan)
     plan.derives = _derives(plan)
+    _find_constructors(plan)
     _make_up_system_calls(plan)
     return plan
+
+
+def _find_constructors(plan: Plan) -> None:
+    """Take functions that make values of types whose parts are of other crates, such as compiled patterns."""
+    file = plan.file
+    foreign = {imported.name for imported in file.imports if imported.path[0] in plan.names.crates}
+    held = {
+        item.name
+        for item, _ in plan.taken_items()
+        if item.kind == "struct"
+        and item.words & foreign
+        and item.node.child_by_field_name("type_parameters") is None
+    }
+    for item in file.items:
+        if item.kind != "impl" or item.name not in held or item.trait not in ("", "Default"):
+            continue
+        for place, member in enumerate(item.members):
+            result = member.node.child_by_field_name("return_type")
+            parameters = member.node.child_by_field_name("parameters")
+            is_named = member.name in ("new", "default") and member is not file.member
+            if not is_named or result is None or parameters is None or item.name in plan.constructors:
+                continue
+            given = [child for child in parameters.children if child.is_named and "comment" not in child.type]
+            is_plain = member.node.child_by_field_name("type_parameters") is None and not any(
+                child.type != "parameter" or "impl " in file.tree.source(child) for child in given
+            )
+            if is_plain and file.tree.source(result) in ("Self", item.name):
+                plan.constructors[item.name] = (item.index, place, len(given))
+                plan.taken.setdefault(item.index, set()).add(place)
+    if plan.constructors:
+        grow(plan)
 
 
 def _make_up_system_calls(plan: Plan) -> None:

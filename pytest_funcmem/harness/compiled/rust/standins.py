@@ -191,13 +191,13 @@ def add_method(plan: Plan, name: str, uses: Uses, line: int, text: str) -> bool:
     calls = uses.methods.get(name) or list(find_uses(f"fn f() {{ {_call_in(text, name)}; }}").methods[name])
     if name in plan.methods or not calls:
         return False
+    types = max(call.types for call in calls)
     calls = [call for call in calls if call.line == line] or calls
     result = _USUAL.get(name)
     if result is None and _BOOLEAN.match(name):
         result = "bool"
     if all(call.is_statement for call in calls):
         result = "()"
-    types = max(call.types for call in calls)
     plan.methods[name] = StandInFunction(
         calls[0].arity, None if types else result, dict(calls[0].closures), turbofish=types
     )

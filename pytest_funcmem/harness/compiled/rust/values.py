@@ -131,8 +131,20 @@ def _built(path: str, shape: str, names: list[str]) -> str:
     return f"{path} {{ {', '.join(f'{name}: funcmem::Make::make(source)' for name in names)} }}"
 
 
+def _constructed(plan: Plan, item: Item) -> str:
+    """A call of the function that makes a type's values, where it is written as the file has it."""
+    index, place, count = plan.constructors.get(item.name, (-1, -1, 0))
+    if place not in plan.taken.get(index, ()) or (index, place) in plan.replaced:
+        return ""
+    name = plan.file.items[index].members[place].name
+    return f"{item.name}::{name}({', '.join('funcmem::Make::make(source)' for _ in range(count))})"
+
+
 def _make_body(plan: Plan, item: Item) -> str | None:
     if item.kind == "struct":
+        made = _constructed(plan, item)
+        if made:
+            return f"source.deeper(|source| {made})"
         shape, names = _shape(plan, item)
         return f"source.deeper(|source| {_built(item.name, shape, names)})"
     variants = _variants(plan, item)
