@@ -92,6 +92,14 @@ int far(int *list, int place)
     return list[place];
 }
 
+int told(struct bell *bell)
+{
+    struct tone tone = TONE_START;
+    if (ring_all(bell, 1, 2, 3, 4, &tone) > 2)
+        return bell->ring(7);
+    return tone.pitch;
+}
+
 int options(int argc, char **argv)
 {
     int loud = 0, letter;
@@ -162,6 +170,15 @@ def test_runs_that_end_badly_tell_how_far_they_came(sandbox: Sandbox) -> None:
     assert {(output.outcome, output.detail) for output in run.outputs} == {("timeout", ENDLESS)}
     assert all(4 in output.lines for output in run.outputs)
     assert max(run.state_seconds) < 0.8, "it is counted, not waited for"
+
+
+@pytest.mark.docker
+def test_pointers_to_functions_are_called_with_what_they_take(sandbox: Sandbox) -> None:
+    first, again = (ran("told", sandbox) for _ in range(2))
+    assert first.outputs == again.outputs
+    rings = [call for output in first.outputs for call in output.calls if call["path"].startswith("callback")]
+    assert rings
+    assert all(len(call["arguments"]) < 2 for call in rings)
 
 
 @pytest.mark.docker

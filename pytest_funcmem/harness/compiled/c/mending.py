@@ -348,6 +348,17 @@ class Mender(Converting):
                 changed = True
         return changed
 
+    def no_initialiser(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """A struct begins as a name says: that is a macro."""
+        for name in re.findall(r"=\s*([A-Za-z_]\w*)\s*[;,]", self._line(complaint)):
+            made_up = name in self.standins.constants or name in self.standins.variables
+            if made_up and self._once("macro", name):
+                self.standins.constants.pop(name, None)
+                self.standins.variables.pop(name, None)
+                self.standins.macros[name] = " {0}"
+                return True
+        return False
+
     def void_value(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """Something that answers nothing is asked for its value."""
         return any(self.retype(*found, "int @") for found in [self._node(complaint, whole=True)] if found)
@@ -407,6 +418,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
             Mender.no_constant,
         ),
         (r"lvalue required", Mender.no_lvalue),
+        (r"invalid initializer", Mender.no_initialiser),
         (r"void value not ignored|invalid use of void expression", Mender.void_value),
         (
             r"(?:conflicting types for|redefinition of|redeclaration of(?: enumerator)?) "

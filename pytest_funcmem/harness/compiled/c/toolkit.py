@@ -258,10 +258,9 @@ def _table(source: SourceFile, compiled: Compiled) -> Table:
         uses_stdin="stdin" in compiled.slice.names or bool(_READERS & compiled.slice.names),
         parameters=parameters,
         globals=variables,
+        # By place, as in the program: one whose type is in use nowhere serves as none.
         callbacks=[
-            Place(name=name, type=number)
-            for name, key in compiled.tail.callbacks
-            for number in keys.get(key, [])[:1]
+            Place(name=name, type=next(iter(keys.get(key, ())), 0)) for name, key in compiled.tail.callbacks
         ],
         stubs=[
             StubEntry(
