@@ -9,7 +9,7 @@ import pytest
 from pytest_funcmem.core.protocols import Sandbox
 from pytest_funcmem.core.records import Inconclusive, InputState, SourceFunction
 from pytest_funcmem.harness.compiled.c.constants import constant_value
-from pytest_funcmem.harness.compiled.c.parameters import buffer_room, flags_of
+from pytest_funcmem.harness.compiled.c.parameters import buffer_room, flags_of, views_of
 from pytest_funcmem.harness.compiled.c.pools import texts
 from pytest_funcmem.harness.compiled.c.renaming import renamed_code
 from pytest_funcmem.harness.compiled.c.slicing import SourceFile
@@ -100,6 +100,17 @@ int told(struct bell *bell)
     return tone.pitch;
 }
 
+struct weight { int grams, pieces; };
+
+int weigh(void *thing, void *other)
+{
+    struct weight *it = (struct weight *) thing;
+    unsigned char *bytes = other;
+    if (it->pieces < 3 || bytes[0] != 'k')
+        return -1;
+    return it->grams % 100;
+}
+
 int options(int argc, char **argv)
 {
     int loud = 0, letter;
@@ -182,6 +193,13 @@ def test_pointers_to_functions_are_called_with_what_they_take(sandbox: Sandbox) 
 
 
 @pytest.mark.docker
+def test_memory_of_any_type_is_filled_as_the_code_takes_it(sandbox: Sandbox) -> None:
+    run = ran("weigh", sandbox, count=200)
+    assert len(values(run) - {-1}) > 1
+    assert any("weight" in str(output.arguments) or ".pieces" in str(run.shown) for output in run.outputs)
+
+
+@pytest.mark.docker
 def test_options_are_given_as_many_as_are_counted(sandbox: Sandbox) -> None:
     assert values(ran("options", sandbox, count=150)) == {0, 1, 2}
 
@@ -238,6 +256,14 @@ def test_uses_tell_what_is_followed_indexed_and_small() -> None:
     assert flags["i"] & flags["count"] & SMALL
     assert buffer_room(["x = page[0x200]; y = *(page + 516);"]) == 768
     assert buffer_room(["x = page[3];"]) == 256
+
+
+def test_what_points_to_anything_is_what_it_is_taken_for() -> None:
+    code = (
+        "struct a *x = (struct a *) p->one; b_t *y = q; const char *z = (const char*)r->s; return (void *)v;"
+    )
+    assert views_of([code]) == {"one": "struct a", "q": "b_t", "s": "char"}
+    assert views_of(["int f(void *p) {\n  node *n = p;\n  n = 2 * p; }"]) == {"p": "node"}
 
 
 def test_files_that_a_program_opens_stay_real() -> None:

@@ -17,6 +17,7 @@ from pytest_funcmem.harness.compiled.c.description import (
 )
 from pytest_funcmem.harness.compiled.c.mending import Mender
 from pytest_funcmem.harness.compiled.c.native import PROGRAM, build_limits, native_files
+from pytest_funcmem.harness.compiled.c.parameters import views_of
 from pytest_funcmem.harness.compiled.c.scaffold import Tail, assembled, parts_of, peeks, tail_of
 from pytest_funcmem.harness.compiled.c.slicing import Slice, SourceFile
 from pytest_funcmem.harness.compiled.c.standins import StandIns
@@ -204,19 +205,25 @@ class _Compilation:
         if description is None:
             return self._failed(answer)
         functions = [item for item in (name, *self._slice.included) if item in description.function_names]
-        try:
-            tail = tail_of(
-                description,
-                function=name,
-                missing=missing,
-                never_return=frozenset(item for item in missing if self._source.never_returns(item)),
-                functions=functions,
-                system=frozenset(system),
-            )
-        except UnspeakableTypeError as exc:
-            return Inconclusive(reason="unsupported_signature", detail=f"it cannot be called: {exc}")
-        parts["tail.c"] = tail.text
-        answer = self._ask(assembled(parts))
+        views = self._views(description)
+        # What a name is taken for may be no type where everything is called: then it stays what it is.
+        for some in (views, ()) if views else ((),):
+            try:
+                tail = tail_of(
+                    description,
+                    function=name,
+                    missing=missing,
+                    never_return=frozenset(item for item in missing if self._source.never_returns(item)),
+                    functions=functions,
+                    system=frozenset(system),
+                    views=some,
+                )
+            except UnspeakableTypeError as exc:
+                return Inconclusive(reason="unsupported_signature", detail=f"it cannot be called: {exc}")
+            parts["tail.c"] = tail.text
+            answer = self._ask(assembled(parts))
+            if answer.description is not None and not answer.missing:
+                break
         if answer.description is None or answer.missing:
             return self._failed(answer)
         return Compiled(
@@ -226,6 +233,16 @@ class _Compilation:
             standins=self._standins,
             slice=self._slice,
         )
+
+    def _views(self, description: Description) -> list[tuple[str, str]]:
+        """Parameters and members that point to anything, and as what the code takes them."""
+        places = list(description.function_names[self._function.qualname].parameters)
+        for kind in description.types:
+            if kind.kind in ("struct", "union"):
+                places += [(name, number) for name, number, *_where in kind.parts]
+        loose = {name for name, number in places if description.points_to_anything(number)}
+        views = views_of([self._function.code, self._slice.helpers])
+        return [(name, views[name]) for name in sorted(loose & views.keys())]
 
     def _failed(self, answer: _Answer) -> Inconclusive:
         first = next((item.message for item in answer.complaints if item.is_error), "")

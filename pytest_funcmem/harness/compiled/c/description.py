@@ -122,6 +122,11 @@ class Description:
             number = self.types[number].target
         return False
 
+    def points_to_anything(self, number: int) -> bool:
+        """Whether a type is that of a pointer to void."""
+        kind = self.types[self.plain(number)]
+        return kind.kind == "pointer" and self.types[self.plain(kind.target)].kind == "void"
+
     def unqualified(self, number: int) -> int:
         """The type without qualifiers on the outside; typedefs that hide one are looked through."""
         for _ in range(len(self.types)):

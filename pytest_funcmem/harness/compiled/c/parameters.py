@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.harness.compiled.c.table import FOLLOWED, INDEXED, OUT, SMALL
 
-__all__ = ["buffer_room", "flags_of", "uses_of"]
+__all__ = ["buffer_room", "flags_of", "uses_of", "views_of"]
 
 
 def uses_of(function: SourceFunction, names: Iterable[str]) -> dict[str, int]:
@@ -49,6 +49,22 @@ def flags_of(codes: Iterable[str]) -> dict[str, int]:
         note(re.findall(r"\*\s*(?:[A-Za-z_]\w*\s*(?:->|\.)\s*)+([A-Za-z_]\w*)", code), FOLLOWED)
         for name, member in re.findall(r"\b(\w+)\s*=[^=;,]*?(?:->|\.)\s*(\w+)\s*[;,)]", code):
             note([member], found.get(name, 0) & (INDEXED | FOLLOWED))
+    return found
+
+
+def views_of(codes: Iterable[str]) -> dict[str, str]:
+    """As what some code takes what names point to: ``struct a`` for ``(struct a *)name``, by name."""
+    found: dict[str, str] = {}
+    kind = r"(?:const\s+)?((?:struct\s+|unsigned\s+)?[A-Za-z_]\w*)\s*(?:const\s*)?\*\s*(?:const\s+)?"
+    path = r"(?:\w+(?:\[\w*\])?\s*(?:->|\.)\s*)*"
+    for code in codes:
+        for pattern in (
+            rf"\(\s*{kind}\)\s*\(?\s*{path}([A-Za-z_]\w*)",
+            rf"(?:^|[;{{}}])\s*{kind}\w+\s*=\s*{path}([A-Za-z_]\w*)\s*;",
+        ):
+            for written, name in re.findall(pattern, code, re.MULTILINE):
+                if written not in ("void", "return", "sizeof"):
+                    found.setdefault(name, re.sub(r"\s+", " ", written))
     return found
 
 

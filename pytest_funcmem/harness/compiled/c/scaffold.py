@@ -76,6 +76,7 @@ class Tail:
         globals: Names of the variables in the order of the program's table.
         functions: Names of the functions in the order of the program's table.
         callbacks: Names of the callbacks, and as what type each serves.
+        views: Names that point to anything, and the variables that have the types which they are taken for.
     """
 
     text: str
@@ -83,6 +84,7 @@ class Tail:
     globals: tuple[str, ...]
     functions: tuple[str, ...]
     callbacks: tuple[tuple[str, str], ...]
+    views: tuple[tuple[str, str], ...] = ()
 
 
 def tail_of(
@@ -93,6 +95,7 @@ def tail_of(
     never_return: frozenset[str],
     functions: Sequence[str],
     system: frozenset[str] = frozenset(),
+    views: Sequence[tuple[str, str]] = (),
 ) -> Tail:
     """Write definitions for what is missing, and what calls the function.
 
@@ -103,6 +106,7 @@ def tail_of(
         never_return: Of those, the functions that are said not to come back.
         functions: Names of the functions that the program defines.
         system: Of what is missing, the functions of the library that stand-ins take the place of.
+        views: Names that point to anything, and as what each is taken.
 
     Raises:
         UnspeakableTypeError: The function's own types cannot be written down.
@@ -166,6 +170,7 @@ def tail_of(
         callbacks.append((definition.name, key))
         definitions.append(definition)
     lines.append(_call(description, function))
+    lines += [f"{written} *fm_view_{number};" for number, (_name, written) in enumerate(views)]
     variables = [
         item.name
         for item in description.variables
@@ -182,6 +187,7 @@ def tail_of(
         globals=tuple(variables),
         functions=tuple(defined),
         callbacks=tuple(callbacks),
+        views=tuple((name, f"fm_view_{number}") for number, (name, _written) in enumerate(views)),
     )
 
 

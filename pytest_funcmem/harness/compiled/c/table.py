@@ -85,6 +85,7 @@ class Table:
         result: Type of what the function returns.
         room: Bytes of a buffer of which nothing says how long it is.
         flags: What uses of names say of them, members among them.
+        views: Types in the description as which names are taken that point to anything.
     """
 
     description: Description
@@ -100,6 +101,7 @@ class Table:
     texts: Sequence[bytes]
     room: int
     flags: Mapping[str, int]
+    views: Mapping[str, int]
     _numbers: dict[int, int] = field(default_factory=dict)
     _waiting: list[int] = field(default_factory=list)
 
@@ -110,7 +112,12 @@ class Table:
         for places in (self.parameters, self.globals, self.callbacks):
             tail.append(len(places))
             for place in places:
-                tail += [self._number(place.type), place.flags, place.pool, _word(place.name)]
+                tail += [
+                    self._number(self.view(place.name, place.type)),
+                    place.flags,
+                    place.pool,
+                    _word(place.name),
+                ]
         tail += [len(self.stubs), sum(len(stub.parameters) for stub in self.stubs)]
         for stub in self.stubs:
             kind = int(stub.variadic) + 2 * stub.asks_system
@@ -132,6 +139,10 @@ class Table:
             *enumerators,
         ]
         return "\n".join(" ".join(map(str, part)) for part in _lines([*words, *tail]))
+
+    def view(self, name: str, number: int) -> int:
+        """The type as which something of a name is filled and dumped."""
+        return self.views.get(name, number) if self.description.points_to_anything(number) else number
 
     def _number(self, number: int) -> int:
         number = self.description.plain(number)
@@ -174,7 +185,8 @@ class Table:
                 return [_KINDS["stream"], size, 0, 0, name]
             case "struct" | "union":
                 first = len(members)
-                for member, target, offset, bit, bits in kind.parts:
+                for member, declared, offset, bit, bits in kind.parts:
+                    target = self.view(member, declared)
                     where = offset * 8 if bits and not bit else bit
                     flags = member_flags(member) | self.flags.get(member, 0)
                     flags |= POOL * pool_for(member, description.types[description.plain(target)].kind)

@@ -277,6 +277,11 @@ def _table(source: SourceFile, compiled: Compiled) -> Table:
         texts=texts([*words, *source.macro_tokens(identifiers(words))], around),
         room=buffer_room(codes),
         flags=used,
+        views={
+            name: description.variable_names[variable].type
+            for name, variable in compiled.tail.views
+            if variable in description.variable_names
+        },
     )
 
 
