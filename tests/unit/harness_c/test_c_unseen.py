@@ -100,6 +100,14 @@ int told(struct bell *bell)
     return tone.pitch;
 }
 
+int fill(Lexer *lexer, int letter)
+{
+    if (lexer->buffer.len == lexer->buffer.cap)
+        return -1;
+    lexer->buffer.text[lexer->buffer.len++] = letter;
+    return lexer->buffer.len;
+}
+
 struct weight { int grams, pieces; };
 
 int weigh(void *thing, void *other)
@@ -153,7 +161,8 @@ def values(run: Execution) -> set[object]:
 
 @pytest.mark.docker
 @pytest.mark.parametrize(
-    ("name", "lines"), [("volumes", {2, 3, 4, 5, 6, 8}), ("color", {2}), ("taller", {3, 4})]
+    ("name", "lines"),
+    [("volumes", {2, 3, 4, 5, 6, 8}), ("color", {2}), ("taller", {3, 4}), ("fill", {3, 4, 5})],
 )
 def test_types_are_those_that_uses_tell(sandbox: Sandbox, name: str, lines: set[int]) -> None:
     run = ran(name, sandbox)

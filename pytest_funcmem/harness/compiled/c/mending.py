@@ -40,6 +40,7 @@ class Mender(Converting):
         if self._files is not files:
             self._files = files
             self._fresh_headers.clear()
+            self._fresh_owners.clear()
             self._all = "\n".join(files[name] for name in sorted(files) if name not in ("top.c", "late.c"))
         if complaint.file == "top.c":
             return self._own_type(complaint)
@@ -230,6 +231,10 @@ class Mender(Converting):
 
     def _as_struct(self, node: Node, text: bytes, member: str, mark: str) -> bool:
         """Make an expression's type a struct of its own, or a pointer to one, that has a member."""
+        written = "" if self._arguments else source(node, text)
+        if written in self._fresh_owners:
+            self.standins.structs[self._fresh_owners[written]].setdefault(member, "int @")
+            return True
         for tag, members in self.standins.structs.items():
             if member in members and tag.startswith("fm_of_"):
                 if self.retype(node, text, f"struct {tag} {mark}"):
@@ -239,6 +244,8 @@ class Mender(Converting):
             return False
         tag = self.standins.fresh_struct(member)
         if self.retype(node, text, f"struct {tag} {mark}"):
+            if written:
+                self._fresh_owners[written] = tag
             return True
         del self.standins.structs[tag]
         return False

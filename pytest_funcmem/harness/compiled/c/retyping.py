@@ -31,6 +31,7 @@ class Retyping:
         self._files: Mapping[str, str] = {}
         self._all = ""
         self._fresh_headers: set[str] = set()
+        self._fresh_owners: dict[str, str] = {}  # by what is written: tags that it got in this round
         self._arguments: list[dict[str, str]] = []
 
     # ------------------------------------------------------------------------------------ what is there
@@ -151,6 +152,8 @@ class Retyping:
                 parts = [node.child_by_field_name(name) for name in ("consequence", "alternative")]
             case "assignment_expression" | "binary_expression":
                 parts = [node.child_by_field_name(name) for name in ("left", "right")]
+                if node.type == "binary_expression" and "*@" in shape:
+                    parts = parts[:1]  # what is added to a pointer is a number
             case "comma_expression":
                 parts = [node.child_by_field_name("right")]
             case "unary_expression" | "update_expression":
