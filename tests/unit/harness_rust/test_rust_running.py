@@ -244,6 +244,16 @@ fn tried(text: &str) -> Result<u8, Level> {
     Ok(3)
 }
 
+struct Shared { all: std::cell::UnsafeCell<Vec<u8>>, at: std::pin::Pin<Box<u8>> }
+
+impl Shared {
+    fn put(&self, item: u8) -> usize {
+        let all = unsafe { &mut *self.all.get() };
+        all.push(item);
+        all.len() + *self.at as usize
+    }
+}
+
 struct Page { pattern: Option<Box<dyn Odd>>, hook: unsafe fn(&u8) -> u8, all: Box<dyn Iterator<Item = u8>> }
 trait Odd {}
 
@@ -256,7 +266,7 @@ impl Page {
 """
 
 
-@pytest.mark.parametrize("qualname", ["halves", "steps", "tried", "Page.sum"])
+@pytest.mark.parametrize("qualname", ["halves", "steps", "tried", "Page.sum", "Shared.put"])
 def test_functions_are_driven_whose_surroundings_are_missing(workbench: Workbench, qualname: str) -> None:
     (run,) = workbench.run(SPARSE, qualname, count=20)
     assert len({str(output.value) for output in run.outputs}) > 1

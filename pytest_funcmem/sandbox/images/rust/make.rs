@@ -160,6 +160,11 @@ of_parts! {
     [] Arc<str> => |source| source.text().into();
     [T] Arc<[T]> => |source| T::make_vec(source).into();
     [T] Cell<T> => |source| Cell::new(T::make(source));
+    [T] std::cell::UnsafeCell<T> => |source| std::cell::UnsafeCell::new(T::make(source));
+    [T] std::mem::ManuallyDrop<T> => |source| std::mem::ManuallyDrop::new(T::make(source));
+    [T] std::pin::Pin<Box<T>> => |source| Box::pin(source.deeper(T::make));
+    ['a, T] std::pin::Pin<&'a mut T> =>
+        |source| unsafe { std::pin::Pin::new_unchecked(kept(Box::new(T::make(source)))) };
     [T] RefCell<T> => |source| RefCell::new(T::make(source));
     [T] Mutex<T> => |source| Mutex::new(T::make(source));
     [T] RwLock<T> => |source| RwLock::new(T::make(source));
