@@ -355,3 +355,12 @@ def test_values_that_hold_parts_of_other_crates_are_made_as_the_file_makes_them(
     rendered = render(plan)
     assert rendered is not None
     assert made not in rendered.text
+
+
+def test_a_method_that_conditions_switch_off_is_found_where_it_is_the_original() -> None:
+    gate = '    #[cfg(feature = "nightly")]\n'
+    inner = f"{gate}    fn pick(&self) -> u8 {{ 1 }}\n{gate}    fn other(&self) -> u8 {{ 2 }}\n"
+    text = f"struct A;\nimpl A {{\n{inner}}}\n"
+    plan, _ = plan_of(text)
+    assert plan.file.member is not None
+    assert [member.name for member in plan.file.items[1].members] == ["pick"]

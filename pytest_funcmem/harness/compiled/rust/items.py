@@ -175,7 +175,7 @@ class RustFile:
             if node.type == "use_declaration" and argument is not None:
                 file.inner_imports.extend(_imports(file.tree, argument, ()))
             elif node.type == "impl_item":
-                file.inner_impls.append(file._impl(node, ()))
+                file.inner_impls.append(file._impl(node, (), start))
         return file
 
     def _add(self, node: Node, attributes: tuple[Node, ...], start: int) -> None:
@@ -201,12 +201,12 @@ class RustFile:
             )
             return
         if node.type == "impl_item":
-            item = self._impl(node, attributes)
+            item = self._impl(node, attributes, start)
         elif node.type in _KINDS:
             name = node.child_by_field_name("name")
             if name is None:
                 return
-            members = _members(tree, node) if node.type == "trait_item" else ()
+            members = _members(tree, node, start) if node.type == "trait_item" else ()
             words = words_of(tree.source(node))
             item = Item(
                 _KINDS[node.type],
@@ -226,9 +226,9 @@ class RustFile:
                 if member.node.start_byte == start:
                     self.target, self.member = item, member
 
-    def _impl(self, node: Node, attributes: tuple[Node, ...]) -> Item:
+    def _impl(self, node: Node, attributes: tuple[Node, ...], start: int) -> Item:
         tree = self.tree
-        members = _members(tree, node)
+        members = _members(tree, node, start)
         body = node.child_by_field_name("body")
         head = tree.text[tree.start(node) : tree.start(body) if body is not None else tree.end(node)]
         return Item(
@@ -320,7 +320,8 @@ def _last_name(tree: SyntaxTree, node: Node | None) -> str:
     return ""
 
 
-def _members(tree: SyntaxTree, node: Node) -> tuple[Member, ...]:
+def _members(tree: SyntaxTree, node: Node, start: int) -> tuple[Member, ...]:
+    """What is in an impl block or a trait and enabled; what begins at a place is, whatever its conditions."""
     body = node.child_by_field_name("body")
     found: list[Member] = []
     pending: list[Node] = []
@@ -338,7 +339,7 @@ def _members(tree: SyntaxTree, node: Node) -> tuple[Member, ...]:
         elif child.type in kinds:
             attributes, pending = tuple(pending), []
             name = child.child_by_field_name("name")
-            if is_enabled(tree, attributes):
+            if child.start_byte == start or is_enabled(tree, attributes):
                 text = tree.source(child)
                 found.append(
                     Member(
