@@ -55,11 +55,12 @@ def flags_of(codes: Iterable[str]) -> dict[str, int]:
 def views_of(codes: Iterable[str]) -> dict[str, str]:
     """As what some code takes what names point to: ``struct a`` for ``(struct a *)name``, by name."""
     found: dict[str, str] = {}
+    # What is counted back from has something before it, of which nothing is known.
     kind = r"(?:const\s+)?((?:struct\s+|unsigned\s+)?[A-Za-z_]\w*)\s*(?:const\s*)?\*\s*(?:const\s+)?"
     path = r"(?:\w+(?:\[\w*\])?\s*(?:->|\.)\s*)*"
     for code in codes:
         for pattern in (
-            rf"\(\s*{kind}\)\s*\(?\s*{path}([A-Za-z_]\w*)",
+            rf"\(\s*{kind}\)\s*\(?\s*{path}([A-Za-z_]\w*)\b(?!\s*-[^>])",
             rf"(?:^|[;{{}}])\s*{kind}\w+\s*=\s*{path}([A-Za-z_]\w*)\s*;",
         ):
             for written, name in re.findall(pattern, code, re.MULTILINE):

@@ -82,7 +82,6 @@ static void fill_scalars(char *at, const struct fm_type *type, int count, int fl
 {
     uint32_t c = fm_next();
     int given = count > MOST_PARTS - parts ? MOST_PARTS - parts : count;
-    parts += given;
     if (type->kind == FM_CHAR && (c & 7) != 6) {
         char text[300];
         uint32_t letters = fm_next();
@@ -92,6 +91,7 @@ static void fill_scalars(char *at, const struct fm_type *type, int count, int fl
             memcpy(at, text, (size_t)(length < count ? length : count - 1));
         return;
     }
+    parts += given;
     memset(at, 0, (size_t)count * (size_t)type->size);
     int small = (flags & FM_SMALL) && is_integer(type) && c % 4;   /* they are indices themselves */
     int pattern = c < 4 ? (int)c : c < FM_SMALL_CHOICE ? (int)(c % 6) : (int)(c % 5 ? 4 : c / 5 % 6);
@@ -281,7 +281,7 @@ void fm_fill(void *at, int number, int flags, int pool, int depth)
 {
     const struct fm_type *type = &fm_table.types[number];
     if (depth == 0)
-        objects_made = 0;
+        parts = objects_made = 0;
     if (++parts > MOST_PARTS || depth > 12) {
         memset(at, 0, (size_t)(type->size > 0 ? type->size : 0));
         return;
@@ -364,7 +364,7 @@ void fm_fill_global(void *at, const struct fm_place *global)
         if (!is_scalar(type->kind) && !(type->kind == FM_POINTER && memcmp(at, zero, sizeof zero) == 0))
             return;
     }
-    objects_made = 0;
+    parts = objects_made = 0;
     fm_fill(at, global->type, global->flags, global->pool, type->kind == FM_POINTER ? 0 : 1);
 }
 
