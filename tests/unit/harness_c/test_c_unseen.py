@@ -108,6 +108,13 @@ int fill(Lexer *lexer, int letter)
     return lexer->buffer.len;
 }
 
+int passed_on(struct crate *crate, int n)
+{
+    if (n > 3)
+        return lift(crate, n);
+    return drop(crate);
+}
+
 struct weight { int grams, pieces; };
 
 int weigh(void *thing, void *other)
@@ -162,7 +169,13 @@ def values(run: Execution) -> set[object]:
 @pytest.mark.docker
 @pytest.mark.parametrize(
     ("name", "lines"),
-    [("volumes", {2, 3, 4, 5, 6, 8}), ("color", {2}), ("taller", {3, 4}), ("fill", {3, 4, 5})],
+    [
+        ("volumes", {2, 3, 4, 5, 6, 8}),
+        ("color", {2}),
+        ("taller", {3, 4}),
+        ("fill", {3, 4, 5}),
+        ("passed_on", {2, 3, 4}),
+    ],
 )
 def test_types_are_those_that_uses_tell(sandbox: Sandbox, name: str, lines: set[int]) -> None:
     run = ran(name, sandbox)

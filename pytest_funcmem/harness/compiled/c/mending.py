@@ -408,7 +408,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
         (r"'([^']+)'(?: \{aka '([^']+)'\})? has no member named '(\w+)'", Mender.no_member),
         (r"request for member '(\w+)' in something not a structure", Mender.no_structure),
         (r"invalid type argument of '->'", Mender.no_pointer_to_structure),
-        (r"undefined type|incomplete|isn't known", Mender.undefined_struct),
+        (r"undefined type|incomplete|isn't known|declared inside parameter list", Mender.undefined_struct),
         (r"invalid type argument of unary '\*'|subscripted value is neither", Mender.no_pointer),
         (r"is not a function or function pointer|called object", Mender.no_function),
         (r"too (many|few) arguments to function '(\w+)'", Mender.wrong_count),
