@@ -115,6 +115,12 @@ int passed_on(struct crate *crate, int n)
     return drop(crate);
 }
 
+int sealed(char *key, int n)
+{
+    struct parcel parcel = { key, n };
+    return seal(&parcel) > 3 ? n : -1;
+}
+
 struct weight { int grams, pieces; };
 
 int weigh(void *thing, void *other)
@@ -175,6 +181,7 @@ def values(run: Execution) -> set[object]:
         ("taller", {3, 4}),
         ("fill", {3, 4, 5}),
         ("passed_on", {2, 3, 4}),
+        ("sealed", {2, 3}),
     ],
 )
 def test_types_are_those_that_uses_tell(sandbox: Sandbox, name: str, lines: set[int]) -> None:
@@ -219,6 +226,12 @@ def test_memory_of_any_type_is_filled_as_the_code_takes_it(sandbox: Sandbox) -> 
     run = ran("weigh", sandbox, count=200)
     assert len(values(run) - {-1}) > 1
     assert any("weight" in str(output.arguments) or ".pieces" in str(run.shown) for output in run.outputs)
+
+
+@pytest.mark.docker
+def test_no_address_is_among_the_members_of_a_struct_that_is_only_listed(sandbox: Sandbox) -> None:
+    first, again = (ran("sealed", sandbox) for _ in range(2))
+    assert first.outputs == again.outputs
 
 
 @pytest.mark.docker

@@ -30,7 +30,9 @@ class Converting(MacroMaking):
             return self._argument(argument[2], int(argument[1]), given, complaint) or self._any_arguments(
                 argument[2], complaint
             )
-        if self._unified(wanted, given):
+        if self._unified(wanted, given) or (
+            "initializ" in complaint.message and self._listed(complaint, given)
+        ):
             return True
         found = self._node(complaint, whole=True)
         if found is None:
@@ -60,6 +62,26 @@ class Converting(MacroMaking):
             tag = word.removeprefix("struct ")
             if tag.startswith("fm_of_") and tag in self.standins.structs and word != other:
                 return self._once("same", word, other) and self.standins.unify(tag, other)
+        return False
+
+    def _listed(self, complaint: Complaint, given: str) -> bool:
+        """A made-up struct of which no member is known gets its values by their order."""
+        found = self._node(complaint)
+        value = None if found is None else _initialiser(found[0])
+        listed = None if value is None else value.parent
+        declared = None if listed is None or listed.parent is None else listed.parent.parent
+        kind = None if declared is None else declared.child_by_field_name("type")
+        if found is None or listed is None or kind is None or listed.type != "initializer_list":
+            return False
+        tag = self._tag_of(source(kind, found[1]))
+        if tag is None or any(not name.startswith("fm_") for name in self.standins.structs[tag]):
+            return False
+        members = self.standins.structs[tag]
+        for place, item in enumerate(child for child in listed.named_children if child.type != "comment"):
+            members.setdefault(f"fm_{place}", "long @")
+            if item == value and self._once("listed", tag, str(place)):
+                members[f"fm_{place}"] = shape_of(given)
+                return True
         return False
 
     def _argument(self, name: str, number: int, given: str, complaint: Complaint) -> bool:
