@@ -364,3 +364,13 @@ def test_a_method_that_conditions_switch_off_is_found_where_it_is_the_original()
     plan, _ = plan_of(text)
     assert plan.file.member is not None
     assert [member.name for member in plan.file.items[1].members] == ["pick"]
+
+
+def test_nothing_is_made_behind_a_pointer_whose_trait_has_types() -> None:
+    text = (
+        "trait Walk { type Item; }\nfn pick<W: Walk>(w: W, x: Box<dyn Walk<Item = u8>>) -> u8 {\n    1\n}\n"
+    )
+    plan, _ = plan_of(text)
+    rendered = render(plan)
+    assert rendered is not None
+    assert "Box<dyn Walk + 'l>" not in rendered.text

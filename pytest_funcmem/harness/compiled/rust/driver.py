@@ -47,6 +47,8 @@ def made_trait(plan: Plan, trait: Item, argument: str) -> str:
                 done.add(word)
                 pending.append((by_name[word], ""))
     is_plain = not argument and trait.node.child_by_field_name("type_parameters") is None
+    # Where a trait has types, what is behind a pointer must name them.
+    is_plain = is_plain and not any(member.kind == "type" for member in trait.members)
     if is_plain and re.search(rf"\bdyn\s+{trait.name}\b", plan.function.text):
         lines.append(_behind(name, trait.name))
     return "\n".join(lines)

@@ -108,6 +108,7 @@ def render(plan: Plan) -> Rendered | None:
             texts = [text for what, text in parts.items() if not what.startswith(("type ", "super"))]
             out.write(f"trait {key}", "\n".join(texts))
             is_plain = re.match(rf"pub trait {re.escape(key)} {{", parts.get("head", "")) is not None
+            is_plain = is_plain and "type " not in parts.get("head", "")
             if is_plain and "blanket" in parts and re.search(rf"\bdyn\s+{key}\b", plan.function.text):
                 out.write(f"made {key}", made_object(key))
     for item, _ in items:
