@@ -3,8 +3,8 @@
     python benchmarks/debian_functions.py OUT.jsonl --language L [--seed N] [--functions N]
 
 Packages come in an order drawn by the seed, and each gives at most ``--from-each`` functions, drawn likewise,
-with bodies of 10 to 50 lines and outside tests and examples, until there are enough. Go and Rust come out of
-the packages that hold a library's sources, C and Java out of source packages (``dpkg-dev`` is needed).
+with bodies of 10 to 50 lines and outside tests, examples and main, until there are enough. Go and Rust come
+out of the packages that hold a library's sources, C and Java out of source packages (``dpkg-dev`` is needed).
 Packages whose main licence is not a permissive one are left out, and so are those of the data sets given with
 ``--without``. The rows name package and version; the same archive and seed give the same rows.
 """
@@ -39,6 +39,8 @@ NOT_ITS_OWN = re.compile(
 )
 OF_OTHER_LANGUAGES = re.compile(r"^(rust|golang|haskell|ocaml|node|ruby|python|php|r|lib.*-perl)-|-perl$")
 PERMISSIVE = re.compile(r"apache|bsd|expat|mit\b|isc\b|zlib|public.domain|unlicense|cc0|boost", re.IGNORECASE)
+TEST_ATTRIBUTE = re.compile(r"#\[(\w+::)?(test|bench)\b")
+TEST_MODULE = re.compile(r"#\[cfg\([^\]]*\btest\b[^\]]*\)\]\s*(pub )?mod \w+ \{")
 LARGEST_SOURCE_BYTES = 3_000_000
 
 
@@ -141,13 +143,22 @@ def functions_of(folder: Path, language: str) -> tuple[SourceFunction, ...]:
         except SourceError:  # not UTF-8, too large
             continue
         found += [
-            _at(function, path.relative_to(folder)) for function in functions if function.language == language
+            replace(function, path=path.relative_to(folder).as_posix())
+            for function in functions
+            if function.language == language and not _is_test_or_program(function)
         ]
     return tuple(found)
 
 
-def _at(function: SourceFunction, path: Path) -> SourceFunction:
-    return replace(function, path=path.as_posix())
+def _is_test_or_program(function: SourceFunction) -> bool:
+    """Whether it is a test beside the code, or a whole program: neither takes arguments."""
+    before = function.text[: function.signature_start]
+    attributes = re.split(r"[};]", before)[-1]
+    return (
+        function.qualname == "main"
+        or TEST_ATTRIBUTE.search(attributes) is not None
+        or TEST_MODULE.search(before) is not None
+    )
 
 
 def draw(
