@@ -6,6 +6,7 @@ whatever the hash seed, the load of the machine or the number of workers.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -30,6 +31,7 @@ from pytest_funcmem.harness.validate import state_problem
 __all__ = ["LocalCBuilder", "LocalGoBuilder", "LocalJavaBuilder", "LocalRustBuilder", "found_harness"]
 
 _SHARED_VERSION = "3"
+_LACK_OF_STATES = ("coverage", "no_valid_state", "too_few_states", "outputs")
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -67,13 +69,30 @@ class _LocalCompiledBuilder:
             prepared = toolkit.prepare(function, lent, check_time=lent.check)
             if isinstance(prepared, Inconclusive):
                 return prepared
-            label = f"{self.name}/{self.version}"
-            return _Building(function, prepared, toolkit, lent, self.settings, label, seed, lent.check).run()
+            result = self._built(function, prepared, toolkit, lent, seed)
+            if (
+                isinstance(result, Harness)
+                or result.reason not in _LACK_OF_STATES
+                or prepared.otherwise is None
+            ):
+                return result
+            with contextlib.suppress(OutOfTimeError):
+                other = prepared.otherwise()
+                if isinstance(other, Prepared):
+                    second = self._built(function, other, toolkit, lent, seed)
+                    return second if isinstance(second, Harness) else result
+            return result
         except OutOfTimeError:
             _LOGGER.info("no harness for %s within %g s", function.key, self.settings.budget_s)
             return Inconclusive(reason="budget", detail=f"not finished within {self.settings.budget_s:g} s")
         except RecursionError:
             return Inconclusive(reason="load_failed", detail="the function nests too deeply to be read")
+
+    def _built(
+        self, function: SourceFunction, prepared: Prepared, toolkit: Toolkit, lent: BudgetedSandbox, seed: int
+    ) -> Harness | Inconclusive:
+        label = f"{self.name}/{self.version}"
+        return _Building(function, prepared, toolkit, lent, self.settings, label, seed, lent.check).run()
 
 
 class LocalCBuilder(_LocalCompiledBuilder):

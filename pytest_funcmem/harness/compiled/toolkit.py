@@ -49,12 +49,15 @@ class Prepared:
         special: Choices that are worth trying anywhere, in order (such as those of the body's literals).
         enough: Distinct outputs of distinct inputs with which the search ends once valid states reach every
             line. None lets it go on until nothing new comes.
+        otherwise: Makes another scaffold, in which more is made up, for where too few states are found in
+            this one; None where there is none. It raises what ``Toolkit.prepare`` does.
     """
 
     scaffold: Scaffold
     choices: int = 16
     special: tuple[int, ...] = ()
     enough: int | None = None
+    otherwise: Callable[[], Prepared | Inconclusive] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

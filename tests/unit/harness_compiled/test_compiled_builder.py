@@ -54,6 +54,7 @@ class ToyToolkit:
     programs: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
     stubs: tuple[StandIn, ...] = ()
     changed: tuple[StandIn, ...] = ()
+    otherwise: Callable[[], Prepared | Inconclusive] | None = None
     ran: list[tuple[str, int]] = field(default_factory=list)
     calls: int = 0
     enough: int | None = None
@@ -62,7 +63,12 @@ class ToyToolkit:
         self, function: SourceFunction, sandbox: Sandbox, *, check_time: Callable[[], None]
     ) -> Prepared | Inconclusive:
         check_time()
-        return Prepared(scaffold=Scaffold(files=(("driver", "toy"),)), choices=2, enough=self.enough)
+        return Prepared(
+            scaffold=Scaffold(files=(("driver", "toy"),)),
+            choices=2,
+            enough=self.enough,
+            otherwise=self.otherwise,
+        )
 
     def execute(
         self,
@@ -193,6 +199,38 @@ def test_a_search_that_reaches_all_ends_where_the_language_has_enough_outputs(
     missed = ToyToolkit(enough=24)
     build(toy_function("a * 100 + b", "[1, 2]"), missed, monkeypatch)
     assert missed.ran[1][1] > 40
+
+
+def test_where_states_lack_another_scaffold_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def otherwise() -> Prepared | Inconclusive:
+        asked.append("again")
+        return Prepared(scaffold=Scaffold(files=(("driver", "wider"),)), choices=2)
+
+    class Wider(ToyToolkit):
+        """Reaches all lines in the second scaffold only."""
+
+        def _run(self, program: Program, states: Sequence[InputState], coverage: bool) -> Execution:
+            run = super()._run(program, states, coverage)
+            if program.files == (("driver", "wider"),):
+                return run
+            return replace(run, outputs=tuple(replace(output, lines=(1,)) for output in run.outputs))
+
+    found = build(toy_function("a * 100 + b"), Wider(otherwise=otherwise), monkeypatch)
+    assert isinstance(found, Harness)
+    assert found.scaffold.files == (("driver", "wider"),)
+    assert asked == ["again"]
+
+    without = build(toy_function("a * 100 + b"), Wider(), monkeypatch)
+    assert isinstance(without, Inconclusive)
+    assert without.reason == "coverage"
+    never = build(
+        toy_function("a * 100 + b"),
+        Wider(otherwise=lambda: Inconclusive(reason="load_failed", detail="no helpers")),
+        monkeypatch,
+    )
+    assert never == without
 
 
 def test_mutants_are_counted_where_they_compile_and_run_where_they_can_differ(

@@ -8,6 +8,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -97,10 +99,28 @@ class RustToolkit:
             again = self._mended(function, plan, sandbox, check_time)
             found = again if found is None or isinstance(again, Prepared) else found
             if isinstance(again, Prepared):
+                if not is_bare:
+                    # Helpers that only ever fail may keep every state from what comes behind them.
+                    bare = partial(self._without_helpers, function, file, without, sandbox, check_time)
+                    return replace(again, otherwise=bare)
                 break
         if found is None:
             raise AssertionError("nothing was tried")
         return found
+
+    def _without_helpers(
+        self,
+        function: SourceFunction,
+        file: RustFile,
+        without: frozenset[str],
+        sandbox: Sandbox,
+        check_time: Callable[[], None],
+    ) -> Prepared | Inconclusive:
+        """A scaffold in which all helpers are made up."""
+        plan = new_plan(function, file, without)
+        if not make_helpers_up(plan):
+            return _inconclusive("load_failed", "there are no helpers")
+        return self._mended(function, plan, sandbox, check_time)
 
     def _mended(
         self, function: SourceFunction, plan: Plan, sandbox: Sandbox, check_time: Callable[[], None]
