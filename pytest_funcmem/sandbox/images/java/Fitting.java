@@ -284,7 +284,26 @@ final class Fitting extends Bench {
         if (owner != null) {
             return lambdas(owner, name, given, call);
         }
-        return site != null && site.tsym != null && fit(site, name, given);
+        if (site == null || site.tsym == null) {
+            return false;
+        }
+        return fit(site, name, given) || call != null && !name.equals("<init>") && inherited(site, name, call);
+    }
+
+    /** A method that no declared one is: a missing parent of the class has it. */
+    private boolean inherited(Type site, String name, JCTree.JCMethodInvocation call) {
+        for (Type one : types.closure(site)) {
+            Stubs.StubType parent = stub(one);
+            if (parent != null && parent.kind != Stubs.Kind.ANNOTATION && parent.member(name, true) == null) {
+                Stubs.Member member = new Stubs.Member(name, true);
+                Missing.functional(member, call.args);
+                member.type = fitting(uses.wanted(call, name), name);
+                member.tried.add(String.valueOf(member.type));
+                parent.add(member);
+                return true;
+            }
+        }
+        return false;
     }
 
     private boolean lambdas(Stubs.StubType owner, String name, com.sun.tools.javac.util.List<JCTree.JCExpression> given, JCTree call) {

@@ -270,6 +270,39 @@ final class Instances {
         }
     }
 
+    /** Whether an object is of a class that the file declares, and not one of its constants. */
+    boolean isCopied(Object value) {
+        Class<?> type = value.getClass();
+        return type.getClassLoader() == loader && !isStub(type) && !Proxy.isProxyClass(type) && !(value instanceof Enum);
+    }
+
+    /** An object with the same in its fields; in about half of the copies one field is another's. */
+    Object copy(Object value) {
+        Object copy;
+        try {
+            copy = UNSAFE.allocateInstance(value.getClass());
+        } catch (InstantiationException exc) {
+            return value;
+        }
+        List<Field> fields = new ArrayList<>();
+        for (Class<?> type = value.getClass(); type != null && type != Object.class; type = type.getSuperclass()) {
+            for (Field field : type.getDeclaredFields()) {
+                Object content = Modifier.isStatic(field.getModifiers()) ? null : get(field, value);
+                if (content != null && content != value) {
+                    set(field, copy, content);
+                }
+                if (!Modifier.isStatic(field.getModifiers()) && !field.isSynthetic() && type.getClassLoader() == loader) {
+                    fields.add(field);
+                }
+            }
+        }
+        int place = choices.below(2 * fields.size() + 1);
+        if (place < fields.size()) {
+            set(fields.get(place), copy, maker.make(fields.get(place).getGenericType(), Maker.DEEP - 1));
+        }
+        return copy;
+    }
+
     /** Put made values into the static fields of a made-up class; those of its own type get one object each. */
     void fillStatics(Class<?> type) {
         for (Field field : type.getDeclaredFields()) {

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.Handle;
 import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 import org.objectweb.asm.tree.AbstractInsnNode;
@@ -17,6 +18,7 @@ import org.objectweb.asm.tree.FrameNode;
 import org.objectweb.asm.tree.InsnList;
 import org.objectweb.asm.tree.InsnNode;
 import org.objectweb.asm.tree.IntInsnNode;
+import org.objectweb.asm.tree.InvokeDynamicInsnNode;
 import org.objectweb.asm.tree.JumpInsnNode;
 import org.objectweb.asm.tree.LabelNode;
 import org.objectweb.asm.tree.LdcInsnNode;
@@ -197,19 +199,48 @@ final class Instrumentation {
             count++;
         }
         int place = 0;
+        boolean inside = false;
         for (AbstractInsnNode one : method.instructions.toArray()) {
             if (one instanceof LineNumberNode line) {
+                inside = line.line >= firstLine && line.line <= lastLine;
                 lineProbe(method, line);
             } else if (one instanceof JumpInsnNode jump && places.get(jump.label) <= place) {
                 method.instructions.insertBefore(one, call("step", "()V"));
             } else if (one instanceof MethodInsnNode called) {
                 replace(type, method, called);
+                if (inside && called.name.equals("<init>") && isNameless(type, called.owner)) {
+                    hand(method, called, called.owner);
+                }
+            } else if (inside && one instanceof InvokeDynamicInsnNode made && made.bsmArgs.length > 1
+                    && made.bsmArgs[1] instanceof Handle body && made.bsm.getName().contains("etafactory")) {
+                hand(method, made, body.getOwner() + "." + body.getName());
             } else if (one instanceof FieldInsnNode read && read.getOpcode() == Opcodes.GETSTATIC && stubs.contains(read.owner)) {
                 method.instructions.insertBefore(one, call("looked", "()V"));
             }
             place++;
         }
+        boolean isHanded = isNameless(type, type.name) || method.name.startsWith("lambda$");
+        if (isHanded && !method.name.startsWith("<")) {
+            InsnList entry = new InsnList();
+            entry.add(new LdcInsnNode(isNameless(type, type.name) ? type.name : type.name + "." + method.name));
+            entry.add(call("entered", "(Ljava/lang/String;)V"));
+            method.instructions.insert(entry);
+        }
         renameUninitialised(method);
+    }
+
+    /** Whether a class is anonymous. */
+    private static boolean isNameless(ClassNode type, String name) {
+        return type.innerClasses.stream().anyMatch(one -> one.name.equals(name) && one.innerName == null);
+    }
+
+    /** Tell the world of an object whose methods the function itself writes. */
+    private static void hand(MethodNode method, AbstractInsnNode made, String name) {
+        InsnList code = new InsnList();
+        code.add(new InsnNode(Opcodes.DUP));
+        code.add(new LdcInsnNode(name));
+        code.add(call("handed", "(Ljava/lang/Object;Ljava/lang/String;)V"));
+        method.instructions.insert(made, code);
     }
 
     /** Frames name an object that is not constructed yet by the label before its creation: no probe may part them. */

@@ -15,6 +15,7 @@ import java.util.Map;
 /** Makes values of a type out of choices. Small choices mean the more telling values. */
 final class Maker {
     static final int DEEP = 4;
+    private static final int LONG = 150;
 
     /** Of every sort that code tells apart. */
     private static final List<Class<?>> CLASSES = List.of(String.class, Integer.class, int.class, Object.class, List.class,
@@ -130,6 +131,15 @@ final class Maker {
     }
 
     Object make(Type given, int depth) {
+        Object value = value(given, depth);
+        Run run = World.run;
+        if (value instanceof Throwable thrown && run != null) {
+            run.given.put(thrown, true);
+        }
+        return value;
+    }
+
+    private Object value(Type given, int depth) {
         Type type = resolved(given);
         Class<?> raw = raw(type);
         if (raw.isPrimitive() || raw == String.class || Plain.WRAPPERS.containsKey(raw)) {
@@ -175,6 +185,10 @@ final class Maker {
         Object constant = objects.constant(raw);
         if (constant != null) {
             return constant;
+        }
+        Object like = like(raw);
+        if (like != null) {
+            return like;
         }
         Object value = raw.isInterface() ? objects.implementation(raw, type, depth) : instance(raw, type, depth);
         if (value != null) {
@@ -223,6 +237,22 @@ final class Maker {
         return fitting.isEmpty() || choices.below(6) != 5 ? null : fitting.get(choices.below(fitting.size()));
     }
 
+    /** At times one that differs little from an object of the file's own that was made before; else null. */
+    private Object like(Class<?> raw) {
+        List<Object> fitting = new ArrayList<>();
+        for (Object one : made) {
+            if (raw.isInstance(one) && objects.isCopied(one)) {
+                fitting.add(one);
+            }
+        }
+        return fitting.isEmpty() || choices.below(6) != 5 ? null : objects.copy(fitting.get(choices.below(fitting.size())));
+    }
+
+    /** Note an object that may be met again. */
+    void meet(Object value) {
+        made.add(value);
+    }
+
     private Object array(Type item, int depth) {
         Class<?> raw = raw(resolved(item));
         if (raw == byte.class && choices.below(3) == 0) {
@@ -252,6 +282,12 @@ final class Maker {
 
     int length(int depth) {
         int choice = choices.next();
+        if (depth < 2 && plan.literals > 0 && choice % 16 == 15) {
+            long wanted = plan.numbers.get(choice / 16 % plan.literals) + choice / 16 % 3;
+            if (wanted > 0 && wanted < LONG) {
+                return (int) wanted; // code tells long ones from short ones
+            }
+        }
         int[] usual = depth > 2 ? new int[] {1, 0, 2} : new int[] {3, 1, 2, 0, 4, 5, 8, 2, 6, 12};
         return usual[choice % usual.length];
     }
@@ -271,11 +307,21 @@ final class Maker {
         return switch (choice % 8) {
             case 0, 1, 2 -> plain.make(String.class);
             case 3, 4 -> plain.make(Integer.class);
-            case 5 -> raw != Object.class ? plain.make(Double.class) : choices.below(2) == 0 ? null : made.isEmpty() ? null : made.get(choices.below(made.size()));
+            case 5 -> raw != Object.class ? plain.make(Double.class) : known();
             case 6 -> choices.below(2) == 0 ? plain.make(Boolean.class) : make(NUMBERS.get(choices.below(NUMBERS.size())), depth + 1);
             default -> raw != Object.class ? plain.make(Long.class)
                     : make(ANY_CONTAINERS.get(choices.below(ANY_CONTAINERS.size())), depth + 1);
         };
+    }
+
+    /** Null, an object that was made before, or one like it. */
+    private Object known() {
+        int way = choices.below(3);
+        if (way == 0 || made.isEmpty()) {
+            return null;
+        }
+        Object one = made.get(choices.below(made.size()));
+        return way == 2 && objects.isCopied(one) ? objects.copy(one) : one;
     }
 
     /** Note what the parameters of a generic class stand for. */

@@ -215,7 +215,7 @@ final class Platform {
             case "java.io.StringWriter":
                 return new java.io.StringWriter();
             case "java.lang.Throwable", "java.lang.Exception":
-                return choices.below(2) == 0 ? new IllegalStateException(plain.text()) : new java.io.IOException(plain.text());
+                return thrown();
             case "java.security.MessageDigest":
                 return digest();
             case "javax.crypto.Mac":
@@ -251,6 +251,15 @@ final class Platform {
             default:
                 return UNKNOWN;
         }
+    }
+
+    private Throwable thrown() {
+        return switch (choices.below(6)) {
+            case 0, 1 -> new IllegalStateException(plain.text());
+            case 2, 3 -> new java.io.IOException(plain.text());
+            case 4 -> new IllegalArgumentException();
+            default -> new RuntimeException(plain.text(), new java.io.IOException(plain.text()));
+        };
     }
 
     private Object digest() {

@@ -39,6 +39,9 @@ final class Preparation {
     private final Map<String, Integer> attempts = new HashMap<>();
     private final List<Edit> edits = new ArrayList<>();
     private Map<String, String> made = Map.of();
+    /** Whether abstract classes were looked at, and the file as it was before bodies were written into them. */
+    private boolean isWhole;
+    private String[] unwritten;
 
     /** One error of the compiler. */
     record Problem(JCDiagnostic diagnostic, String code, String message, Compilation.Source unit, long line, int position) {}
@@ -98,7 +101,16 @@ final class Preparation {
             Reading literal = reading;
             task.analyze();
             if (complaints.problems.isEmpty()) {
+                if (!isWhole && writeBodies(tree, (BasicJavacTask) task)) {
+                    continue;
+                }
                 return finished(literal, (BasicJavacTask) task);
+            }
+            if (unwritten != null) {
+                before = unwritten[0];
+                after = unwritten[1];
+                unwritten = null;
+                continue;
             }
             problem = repair(complaints.problems, main, tree, reading, (BasicJavacTask) task, round);
             if (problem != null) {
@@ -112,6 +124,35 @@ final class Preparation {
 
     static String failed(String reason, String detail) {
         return "{\"kind\":\"prepare\",\"reason\":" + Json.quote(reason) + ",\"detail\":" + Json.quote(detail) + "}";
+    }
+
+    /** Write what abstract classes of the file inherit without a body, for objects are made of them; once. */
+    private boolean writeBodies(JCTree.JCCompilationUnit tree, BasicJavacTask task) {
+        isWhole = true;
+        String[] found = {before, after};
+        Repair repair = new Repair(stubs, tree, task);
+        new TreeScanner<Void, Void>() {
+            @Override
+            public Void visitClass(com.sun.source.tree.ClassTree node, Void nothing) {
+                JCTree.JCClassDecl type = (JCTree.JCClassDecl) node;
+                long flags = type.mods.flags;
+                boolean isAbstract = (flags & com.sun.tools.javac.code.Flags.ABSTRACT) != 0
+                        && (flags & (com.sun.tools.javac.code.Flags.INTERFACE | com.sun.tools.javac.code.Flags.ENUM)) == 0;
+                if (isAbstract && type.sym != null) {
+                    int last = end(tree, type) - 1;
+                    String bodies = String.join(" ", repair.bodies(type.sym));
+                    if (!bodies.isEmpty()) {
+                        replace(last, last, " " + bodies + " ");
+                    }
+                }
+                return super.visitClass(node, nothing);
+            }
+        }.scan(tree, null);
+        if (apply()) {
+            unwritten = found;
+            return true;
+        }
+        return false;
     }
 
     /** Annotations do not change what code does, and most of their types are missing. */

@@ -34,6 +34,9 @@ import java.util.Set;
 /** What a parsed file says: its members, which of them the function reaches by name, and its literals. */
 final class Reading {
     private static final int MOST_LITERALS = 40;
+    /** What code that loads classes by name is given: one to be made, one that cannot be, one that lists constants. */
+    private static final List<String> CLASS_NAMES = List.of("java.lang.String", "java.util.ArrayList", "java.lang.Runnable",
+            "java.util.concurrent.TimeUnit");
     /** Names of the platform's methods whose first argument is a pattern. */
     private static final Set<String> PATTERN_TAKERS = Set.of("compile", "matches", "split", "replaceAll", "replaceFirst");
 
@@ -344,6 +347,9 @@ final class Reading {
                         numbers.add((long) member.constant);
                     }
                 }
+            }
+            if (names.contains("forName") || names.contains("loadClass")) {
+                strings.addAll(CLASS_NAMES);
             }
             characters.forEach(c -> numbers.add((long) c.charAt(0)));
             numbers.stream().limit(MOST_LITERALS).forEach(plan.numbers::add);

@@ -24,6 +24,11 @@ final class Repair extends Bench {
         return owner == null || owner.sym == null ? "" : shaping.chain(owner.sym);
     }
 
+    /** Made-up bodies of what a class inherits without one. */
+    List<String> bodies(com.sun.tools.javac.code.Symbol.ClassSymbol type) {
+        return shaping.bodies(type);
+    }
+
     /** Something in a made-up type: a member whose type cannot be written there gets another. */
     boolean inStub(Preparation.Problem problem) {
         Stubs.Member member = stubs.memberAt(problem.unit().path, problem.line());

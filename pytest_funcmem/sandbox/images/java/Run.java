@@ -27,6 +27,9 @@ final class Run {
     final TreeSet<Long> edges = new TreeSet<>();
     final List<String> calls = new ArrayList<>();
     final IdentityHashMap<Throwable, Boolean> meant = new IdentityHashMap<>();
+    /** Exceptions that were made as values, or that made-up calls raised: who throws or passes them on means to. */
+    final IdentityHashMap<Throwable, Boolean> given = new IdentityHashMap<>();
+    final Callbacks callbacks = new Callbacks(this);
     final Map<String, Integer> ordinals = new HashMap<>();
     final long seed;
     boolean recording;
@@ -108,6 +111,7 @@ final class Run {
             List<String> encoded = new ArrayList<>();
             StringBuilder key = new StringBuilder(path);
             for (Object argument : arguments) {
+                callbacks.escaped(argument);
                 String text = argument == self && self != null ? "[\"opaque\",\"this\"]" : new Encoder(loader).encode(argument);
                 encoded.add(text);
                 key.append('\n').append(text);
@@ -133,6 +137,7 @@ final class Run {
             if (!plan.caught.isEmpty() && own.below(9) == 8) {
                 Throwable thrown = maker.with(own).exception(plan.caught.get(own.below(plan.caught.size())));
                 if (thrown != null) {
+                    given.put(thrown, true);
                     throw thrown;
                 }
             }
@@ -149,6 +154,7 @@ final class Run {
         if (recording && calls.size() <= MOST_CALLS) {
             List<String> encoded = new ArrayList<>();
             for (Object argument : arguments) {
+                callbacks.escaped(argument);
                 encoded.add(new Encoder(loader).encode(argument));
             }
             calls.add("{\"path\":" + Json.quote("new " + self.getClass().getSimpleName()) + ",\"arguments\":["

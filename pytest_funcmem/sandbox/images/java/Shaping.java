@@ -81,7 +81,7 @@ final class Shaping extends Bench {
         for (Type one : types.closure(around.sym.type)) {
             Stubs.StubType type = stub(one);
             if (type != null && type.kind != Stubs.Kind.ANNOTATION) {
-                String text = signature(method.sym);
+                String text = signature(method.sym, method.sym.type);
                 return text != null && type.extra.add("public " + (type.kind == Stubs.Kind.INTERFACE ? "default " : "") + text
                         + " { throw funcmem.harness.Made.up(); }");
             }
@@ -90,16 +90,16 @@ final class Shaping extends Bench {
     }
 
     /** How a method is declared, without its type parameters; null where a type cannot be written elsewhere. */
-    private String signature(Symbol.MethodSymbol method) {
+    private String signature(Symbol.MethodSymbol method, Type seen) {
         List<String> parameters = new ArrayList<>();
-        for (Type one : method.type.getParameterTypes()) {
+        for (Type one : seen.getParameterTypes()) {
             parameters.add(uses.text(types.erasure(one)));
         }
         List<String> thrown = new ArrayList<>();
         for (Type one : method.type.getThrownTypes()) {
             thrown.add(uses.text(one));
         }
-        Type result = method.type.getReturnType();
+        Type result = seen.getReturnType();
         String returned = result.hasTag(TypeTag.VOID) ? "void" : uses.text(types.erasure(result));
         if (returned == null || parameters.contains(null) || thrown.contains(null)) {
             return null;
@@ -109,6 +109,29 @@ final class Shaping extends Bench {
         }
         return returned + " " + method.name + "(" + String.join(", ", parameters) + ")"
                 + (thrown.isEmpty() ? "" : " throws " + String.join(", ", thrown));
+    }
+
+    /** Made-up bodies of the methods that a class inherits without one from what is not made up. */
+    List<String> bodies(Symbol.ClassSymbol type) {
+        Set<String> found = new java.util.TreeSet<>();
+        for (Type above : types.closure(type.type)) {
+            for (Symbol one : above.tsym.members().getSymbols(symbol -> symbol instanceof Symbol.MethodSymbol)) {
+                Symbol.MethodSymbol method = (Symbol.MethodSymbol) one;
+                boolean isOpen = (method.flags() & Flags.ABSTRACT) != 0 && (method.flags() & (Flags.DEFAULT | Flags.PRIVATE)) == 0;
+                if (above.tsym == type || !isOpen) {
+                    continue;
+                }
+                Symbol.MethodSymbol written = method.implementation(type, types, true);
+                boolean isOfParent = (above.tsym.flags() & Flags.INTERFACE) == 0 && above.tsym.outermostClass().sourcefile == unit.sourcefile;
+                if (!isOfParent && (written == null || written == method || (written.flags() & (Flags.ABSTRACT | Flags.DEFAULT)) == Flags.ABSTRACT)) {
+                    String text = signature(method, types.memberType(type.type, method));
+                    if (text != null) {
+                        found.add("public " + text + " { throw funcmem.harness.Made.up(); }");
+                    }
+                }
+            }
+        }
+        return List.copyOf(found);
     }
 
     boolean makeStatic(Object[] arguments) {
@@ -192,7 +215,21 @@ final class Shaping extends Bench {
         return true;
     }
 
+    /** A class lacks what an interface asks of it: a missing parent has that, or it is written into the class. */
     boolean makeAbstract(JCTree tree) {
+        if (tree instanceof JCTree.JCClassDecl lacking && lacking.sym != null) {
+            List<String> bodies = bodies(lacking.sym);
+            for (Type one = types.supertype(lacking.sym.type); one != null && one.tsym != null; one = types.supertype(one)) {
+                if (stub(one) != null) {
+                    return stub(one).extra.addAll(bodies);
+                }
+            }
+            if (!bodies.isEmpty()) {
+                int end = TreeInfo.getEndPos(lacking, unit.endPositions) - 1;
+                edits.add(new Edit(end, end, " " + String.join(" ", bodies) + " "));
+                return true;
+            }
+        }
         if (tree instanceof JCTree.JCClassDecl declared && (declared.mods.flags & Flags.ENUM) == 0) {
             int place = declared.pos;
             edits.add(new Edit(place, place, "abstract "));

@@ -56,6 +56,7 @@ final class StateRun {
                 if (receiver == null) {
                     return failed("scaffold", "NoReceiver", "no receiver can be made");
                 }
+                run.maker.meet(receiver);
             }
             arguments = new Object[loaded.raw.length];
             for (int i = 0; i < arguments.length; i++) {
@@ -87,6 +88,7 @@ final class StateRun {
         List<String> staticsBefore = loaded.read();
         surroundings.out.reset();
         surroundings.err.reset();
+        int threads = Thread.activeCount();
         run.recording = true;
         Object value = null;
         Throwable thrown = null;
@@ -98,6 +100,10 @@ final class StateRun {
             thrown = exc.getCause();
         } catch (ReflectiveOperationException | RuntimeException exc) {
             return failed("scaffold", exc.getClass().getName(), String.valueOf(exc.getMessage()));
+        }
+        if (thrown == null && Thread.activeCount() <= threads) {
+            run.callbacks.escaped(value);
+            thrown = run.callbacks.call();
         }
         run.recording = false;
         System.out.flush();
@@ -180,9 +186,10 @@ final class StateRun {
         boolean inFile = built.own.contains(top);
         int line = trace.length > 0 ? trace[0].getLineNumber() : -1;
         boolean inFunction = inFile && line >= built.firstLine && line <= built.lastLine;
-        boolean own = inFile && (run.meant.containsKey(thrown) || !isOfTheMachine(thrown));
+        boolean own = run.given.containsKey(thrown) || inFile && (run.meant.containsKey(thrown) || !isOfTheMachine(thrown));
         String message = thrown.getMessage();
-        String origin = inFunction ? "function" : inFile ? "file" : top.startsWith("funcmem.") ? "scaffold" : "library";
+        boolean isScaffold = top.startsWith("funcmem.") && !own;
+        String origin = inFunction ? "function" : inFile ? "file" : isScaffold ? "scaffold" : "library";
         return "{\"type\":" + Json.quote(thrown.getClass().getName()) + ",\"message\":"
                 + Json.quote(message == null ? "" : message.length() > 2000 ? message.substring(0, 2000) : message)
                 + ",\"own\":" + own + ",\"authored\":" + own + ",\"origin\":\"" + origin + "\"}";

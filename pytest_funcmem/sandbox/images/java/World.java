@@ -94,6 +94,22 @@ public final class World {
         }
     }
 
+    /** The function made an object whose methods it writes itself: a lambda, or one of an anonymous class. */
+    public static void handed(Object value, String name) {
+        Run now = run;
+        if (now != null && now.recording) {
+            now.callbacks.handed(value, name);
+        }
+    }
+
+    /** A method of such an object begins. */
+    public static void entered(String name) {
+        Run now = run;
+        if (now != null) {
+            now.callbacks.entered(name);
+        }
+    }
+
     /** The file's own code constructed an exception that the machine also raises by itself. */
     public static void meant(Throwable thrown) {
         Run now = run;

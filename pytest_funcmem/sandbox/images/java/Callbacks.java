@@ -1,0 +1,152 @@
+package funcmem.harness;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.Type;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Lambdas and objects of anonymous classes that a function makes and leaves to others. What nobody called by the time
+ * that it returns is called then, so that what stands in them counts. What only the function itself could call, such
+ * as a step of a stream of nothing, is left alone: who writes a loop instead does the same.
+ */
+final class Callbacks {
+    private static final int MOST_OBJECTS = 8;
+    private static final int MOST_METHODS = 6;
+
+    private final Run run;
+    private final Map<Object, String> handed = new IdentityHashMap<>();
+    private final List<Object> order = new ArrayList<>();
+    private final Map<Object, Boolean> escaped = new IdentityHashMap<>();
+    private final Set<String> entered = new HashSet<>();
+
+    Callbacks(Run run) {
+        this.run = run;
+    }
+
+    synchronized void handed(Object value, String name) {
+        if (order.size() < MOST_OBJECTS && handed.put(value, name) == null) {
+            order.add(value);
+        }
+    }
+
+    synchronized void entered(String name) {
+        entered.add(name);
+    }
+
+    /** A value left the function: it was returned, or given to something made up. */
+    synchronized void escaped(Object value) {
+        if (handed.containsKey(value)) {
+            escaped.put(value, true);
+        }
+    }
+
+    private boolean isLeft(Object value, Method method) {
+        String home = method.getDeclaringClass().getPackageName();
+        return escaped.containsKey(value) || !home.equals("java.util.function") && !home.equals("java.util");
+    }
+
+    /** Call what was not called; what that throws ends it, and is returned. */
+    Throwable call() {
+        for (int i = 0; i < order.size(); i++) { // what is called may make others
+            Object one = order.get(i);
+            if (entered.contains(handed.get(one))) {
+                continue;
+            }
+            for (Method method : methods(one.getClass())) {
+                Throwable thrown = isLeft(one, method) ? call(one, method) : null;
+                if (thrown != null) {
+                    return thrown;
+                }
+            }
+        }
+        return null;
+    }
+
+    private Throwable call(Object value, Method method) {
+        String path = method.getDeclaringClass().getSimpleName() + "." + method.getName();
+        Maker maker = run.maker.with(run.choices.at(Choices.hash("callback " + path) + run.ordinals.merge("callback " + path, 1, Integer::sum)));
+        Object[] arguments = new Object[method.getParameterCount()];
+        Type[] types = types(value, method);
+        List<String> encoded = new ArrayList<>();
+        try {
+            method.setAccessible(true);
+            for (int i = 0; i < arguments.length; i++) {
+                Object made = maker.make(types[i], 1);
+                arguments[i] = made == null ? Maker.zero(method.getParameterTypes()[i]) : made;
+                encoded.add(new Encoder(run.loader).encode(arguments[i]));
+            }
+            Object result = method.invoke(value, arguments);
+            encoded.add(result == value ? "[\"opaque\",\"this\"]" : new Encoder(run.loader).encode(result));
+        } catch (InvocationTargetException exc) {
+            return exc.getCause();
+        } catch (IllegalAccessException | RuntimeException exc) {
+            return null; // nobody else could call it either
+        }
+        run.calls.add("{\"path\":" + Json.quote("call of " + path) + ",\"arguments\":[" + String.join(",", encoded)
+                + "],\"keywords\":{},\"answer\":null}");
+        return null;
+    }
+
+    /** The types of the parameters as the function writes them, which the method that others call may not tell. */
+    private Type[] types(Object value, Method method) {
+        int count = method.getParameterCount();
+        String name = handed.get(value);
+        int dot = name.lastIndexOf('.');
+        try {
+            Class<?> home = dot < 0 ? value.getClass() : Class.forName(name.substring(0, dot).replace('/', '.'), false, run.loader);
+            for (Method one : home.getDeclaredMethods()) {
+                boolean isWritten = dot < 0 ? one.getName().equals(method.getName()) && one.getParameterCount() == count
+                        : one.getName().equals(name.substring(dot + 1)) && one.getParameterCount() >= count;
+                if (isWritten && !one.isBridge()) {
+                    Type[] all = dot < 0 ? one.getGenericParameterTypes() : one.getParameterTypes(); // what it captured comes first
+                    return Arrays.copyOfRange(all, all.length - count, all.length);
+                }
+            }
+        } catch (ReflectiveOperationException | LinkageError exc) {
+            return method.getGenericParameterTypes();
+        }
+        return method.getGenericParameterTypes();
+    }
+
+    /** What others can call: the methods of the interfaces and parents that the object's class writes. */
+    private static List<Method> methods(Class<?> type) {
+        Set<String> own = new HashSet<>();
+        for (Method one : type.getDeclaredMethods()) {
+            if (!Modifier.isStatic(one.getModifiers()) && !one.isBridge()) {
+                own.add(one.getName() + one.getParameterCount());
+            }
+        }
+        List<Class<?>> above = new ArrayList<>(List.of(type.getInterfaces()));
+        for (Class<?> parent = type.getSuperclass(); parent != null && parent != Object.class; parent = parent.getSuperclass()) {
+            above.add(parent);
+            above.addAll(Arrays.asList(parent.getInterfaces()));
+        }
+        for (int i = 0; i < above.size(); i++) {
+            if (above.get(i).isInterface()) {
+                above.addAll(Arrays.asList(above.get(i).getInterfaces()));
+            }
+        }
+        List<Method> found = new ArrayList<>();
+        for (Class<?> one : above) {
+            Method[] declared = one.getDeclaredMethods();
+            Arrays.sort(declared, Comparator.comparing(Method::toString));
+            for (Method method : declared) {
+                boolean isOpen = !Modifier.isStatic(method.getModifiers()) && !Modifier.isPrivate(method.getModifiers()) && !method.isSynthetic();
+                String name = method.getName() + method.getParameterCount();
+                if (isOpen && own.remove(name) && found.size() < MOST_METHODS) {
+                    found.add(method);
+                }
+            }
+        }
+        return found;
+    }
+}

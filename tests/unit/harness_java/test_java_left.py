@@ -1,0 +1,146 @@
+"""What Java functions leave to others, and what is given to them to throw, to compare and to call."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.harness_java.conftest import Runner
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow_images]
+
+LISTENING = """import java.util.*;
+import java.util.function.*;
+class Listening {
+    static absent.Button wire(absent.Button button, List<String> names, int step) {
+        button.onPress(new absent.Handler() {
+            public void handle(String name) {
+                names.add(name + step);
+            }
+        });
+        button.count((total) -> {
+            return total + ":" + step;
+        });
+        names.stream().map(name -> name.length()).forEach(length -> names.size());
+        return button;
+    }
+    static Supplier<String> named(String name) {
+        return () -> name + "!";
+    }
+    static Thread late(StringBuilder seen) {
+        return new Thread(new Runnable() {
+            public void run() {
+                seen.append("ran");
+            }
+        });
+    }
+}
+"""
+
+
+def calls_of(run_java: Runner, name: str) -> list[list[str]]:
+    execution = run_java(LISTENING, name, states=40)
+    assert execution.loaded, execution.load_detail
+    assert {line for output in execution.outputs for line in output.lines} >= set(execution.executable_lines)
+    return [[call["path"] for call in output.calls] for output in execution.outputs]  # type: ignore[index,call-overload]
+
+
+def test_what_a_function_leaves_to_others_is_called(run_java: Runner) -> None:
+    calls = calls_of(run_java, "Listening.named")
+    assert all(paths == ["call of Supplier.get"] for paths in calls)
+    assert all(paths == ["call of Runnable.run"] for paths in calls_of(run_java, "Listening.late") if paths)
+
+
+def test_steps_of_streams_are_no_calls(run_java: Runner) -> None:
+    execution = run_java(LISTENING, "Listening.wire", states=60)
+    paths = {call["path"] for output in execution.outputs for call in output.calls}  # type: ignore[index,call-overload]
+    assert any(path.startswith("call of Function.") for path in paths), paths
+    assert not any("Consumer" in path for path in paths)
+
+
+PASSING = """class Passing {
+    static int take(absent.Source source, Exception told) throws Exception {
+        if (told.getMessage() != null) {
+            throw told;
+        }
+        throw source.failure(new IllegalStateException("no"));
+    }
+    static String close(absent.Source source) {
+        try {
+            return source.read();
+        } finally {
+            source.close();
+        }
+    }
+    static int read(absent.Source source) {
+        try {
+            return source.amount();
+        } catch (IllegalStateException failure) {
+            source.close();
+            throw failure;
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["Passing.take", "Passing.read"])
+def test_exceptions_that_were_given_are_thrown_on_purpose(run_java: Runner, name: str) -> None:
+    execution = run_java(PASSING, name, states=80)
+    assert execution.loaded, execution.load_detail
+    raised = [output.exception for output in execution.outputs if output.exception is not None]
+    assert sum(bool(one["own"]) for one in raised) > 4
+    assert {line for output in execution.outputs for line in output.lines} >= set(execution.executable_lines)
+
+
+EQUALITY = """class Pair {
+    private final String left;
+    private final int right;
+    Pair(String left, int right) {
+        this.left = left;
+        this.right = right;
+    }
+    public boolean equals(Object other) {
+        if (other == this) {
+            return true;
+        }
+        if (!(other instanceof Pair)) {
+            return false;
+        }
+        Pair pair = (Pair) other;
+        return left.equals(pair.left) && right == pair.right;
+    }
+}
+"""
+
+
+def test_objects_meet_themselves_and_their_like(run_java: Runner) -> None:
+    execution = run_java(EQUALITY, "Pair.equals", states=200)
+    lines = [tuple(output.lines) for output in execution.outputs if output.value is True]
+    assert len(set(lines)) == 2  # the same object, and another that is equal
+
+
+LACKING = """import java.sql.*;
+import java.util.*;
+abstract class Lacking extends absent.Parent implements Iterator<String>, ResultSetMetaData {
+    String first() throws SQLException {
+        return hasNext() ? next() : getColumnName(getColumnCount());
+    }
+}
+class Half extends absent.Parent implements Iterator<String> {
+    public boolean hasNext() {
+        return false;
+    }
+    String second() {
+        this.hasNext("name");
+        return next();
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["Lacking.first", "Half.second"])
+def test_what_a_class_inherits_without_a_body_is_made_up(run_java: Runner, name: str) -> None:
+    execution = run_java(LACKING, name, states=40)
+    assert execution.loaded, execution.load_detail
+    assert {output.outcome for output in execution.outputs} == {"returned"}
+    assert any(output.value for output in execution.outputs)
