@@ -15,7 +15,7 @@ from tree_sitter import Node
 
 from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.harness.compiled.toolkit import StandIn
-from pytest_funcmem.languages.trees import SyntaxTree, inner_nodes
+from pytest_funcmem.languages.trees import SyntaxTree
 
 __all__ = ["tree_mutants"]
 
@@ -157,9 +157,7 @@ def _statement_start(tree: SyntaxTree, node: Node, begin: int) -> int:
 
 def _edits(tree: SyntaxTree, begin: int, end: int) -> Iterator[_Edit]:
     inside: list[tuple[int, int]] = []
-    for node in inner_nodes(tree.root):
-        if node.end_byte <= tree.byte(begin) or tree.start(node) >= end:
-            continue
+    for node in _overlapping(tree.root, tree.byte(begin), tree.byte(end)):
         start, stop = tree.start(node), tree.end(node)
         if start < begin or stop > end or any(low <= start and stop <= high for low, high in inside):
             continue
@@ -174,6 +172,16 @@ def _edits(tree: SyntaxTree, begin: int, end: int) -> Iterator[_Edit]:
                 sort=sort,
                 statement=_statement_start(tree, place, begin),
             )
+
+
+def _overlapping(root: Node, begin: int, end: int) -> Iterator[Node]:
+    """The nodes that have some of the bytes from one to another, in order; a file has many that do not."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.end_byte > begin and node.start_byte < end:
+            yield node
+            stack.extend(reversed(node.children))
 
 
 def _variants(tree: SyntaxTree, node: Node) -> Iterator[tuple[str, str, Node]]:

@@ -157,7 +157,7 @@ class Mender(Converting):
         word = re.escape(name)
         is_type = re.search(
             rf"\(\s*(?:const\s+)?{word}\s*\*+\s*\)|(?:[=(,&|!+<>?:*/-]|\breturn)\s*\(\s*{word}\s*\)\s*[\w(]|\bsizeof\s*\(\s*{word}\s*\)"
-            rf"|^\s*(?:static\s+|const\s+)*{word}\s+\**\w+\s*[;=,\[]",
+            rf"|^[^\S\n]*(?:static\s+|const\s+)*{word}\s+\**\w+\s*[;=,\[]",
             self._all,
             re.MULTILINE,
         )

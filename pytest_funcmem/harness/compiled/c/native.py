@@ -13,10 +13,12 @@ from pytest_funcmem.core.errors import SandboxError
 from pytest_funcmem.core.protocols import Limits, Sandbox, SandboxTask
 from pytest_funcmem.harness.compiled.limits import task_limits
 
-__all__ = ["PROGRAM", "build_limits", "native_files"]
+__all__ = ["FILES_MIB", "PROGRAM", "build_limits", "native_files"]
 
 PROGRAM = "c"
 """Name of the sandbox's program."""
+FILES_MIB = 64
+"""What files of a task may take, the same for all: for others, another worker would have to be started."""
 
 _RECORD_BYTES = 8 * 1024 * 1024
 _NAMES = frozenset({"libfmc.so", "fmrun"})
@@ -25,7 +27,7 @@ _made: WeakKeyDictionary[Sandbox, dict[str, str]] = WeakKeyDictionary()
 
 def build_limits() -> Limits:
     """What compiling may use."""
-    return task_limits(60.0, memory_mib=768, processes=32, files_mib=48, output_bytes=_RECORD_BYTES)
+    return task_limits(60.0, memory_mib=768, processes=32, files_mib=FILES_MIB, output_bytes=_RECORD_BYTES)
 
 
 @cache

@@ -22,7 +22,7 @@ from pytest_funcmem.harness.compiled.c.chunks import identifiers
 from pytest_funcmem.harness.compiled.c.compiling import Compiled, compile_around
 from pytest_funcmem.harness.compiled.c.conditionals import condition_lines, inactive_lines, static_lines
 from pytest_funcmem.harness.compiled.c.description import CFunction, UnspeakableTypeError
-from pytest_funcmem.harness.compiled.c.native import PROGRAM, native_files
+from pytest_funcmem.harness.compiled.c.native import FILES_MIB, PROGRAM, native_files
 from pytest_funcmem.harness.compiled.c.parameters import buffer_room, flags_of, uses_of
 from pytest_funcmem.harness.compiled.c.pools import number_pools, pool_for, texts
 from pytest_funcmem.harness.compiled.c.renaming import renamed_code
@@ -119,7 +119,10 @@ class CToolkit:
         payload = {
             "task": "run",
             "runtime": native_files(sandbox),
-            "programs": [files[_PROGRAM_FILE].replace(HOLE, program.code) for program in programs],
+            "around": files[_PROGRAM_FILE],
+            "hole": HOLE,
+            "function": programs[0].qualname,
+            "codes": [program.code for program in programs],
             "table": files[_TABLE_FILE],
             "first_line": int(files[_FIRST_LINE_FILE]),
             "states": [
@@ -132,7 +135,7 @@ class CToolkit:
             10.0 + _COMPILE_S * len(programs) + count * (state_timeout_s + 0.6),
             memory_mib=768,
             processes=32,
-            files_mib=64,
+            files_mib=FILES_MIB,
             output_bytes=min(_MOST_BYTES, RECORD_BYTES + (count + len(programs)) * _STATE_BYTES),
         )
         result = sandbox.run(

@@ -51,6 +51,12 @@ def call(arguments: list[str], most: int = _SAID) -> tuple[int, str]:
         return done.returncode, said.read(most).decode("utf-8", "replace")
 
 
+def last_said() -> str:
+    """The beginning of what the last tool that was called said."""
+    with open("said", "rb") as said:
+        return said.read(_SAID).decode("utf-8", "replace")
+
+
 def complain(text: str) -> str:
     """The first error in what a compiler or linker said."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]

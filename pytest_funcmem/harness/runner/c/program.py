@@ -15,10 +15,14 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
-from .building import Runtime, build_object, complain, diagnose, image_has, link, make_runtime
+from .building import Runtime, build_object, complain, diagnose, image_has, last_said, link, make_runtime
 from .dwarf import borrowed, describe
+from .together import at_fault, can_share, joined
 
 HERE = "/work/tmp"
+_ATTEMPTS = 3
+_FEWEST = 2
+_NOT_LOADED = 72
 
 
 def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
@@ -82,23 +86,59 @@ def _header(**fields: Any) -> bytes:
 
 
 def _run(request: dict[str, Any], runtime: Runtime, emit: Callable[[bytes], None]) -> None:
-    done: dict[str, tuple[str, list[list[int]]]] = {}
-    for number, text in enumerate(request["programs"]):
-        name = f"p{number}"
-        if text in done:
-            # Equal programs are one: the same object serves them.
-            name, blocks = done[text]
-        else:
+    around, hole, codes = request["around"], request["hole"], request["codes"]
+    done: dict[str, tuple[str, int, list[list[int]]]] = {}
+    if not request["coverage"]:
+        done = _built_together(request, runtime)
+    for number, code in enumerate(codes):
+        # Equal programs are one: the same object serves them.
+        if code not in done:
+            name = f"p{number}"
+            text = around.replace(hole, code)
             complaint, blocks = build_object(text, name, coverage=request["coverage"], debugging=False)
             if not complaint:
                 complaint, _missing = link(name, runtime, strict=True)
             if complaint:
                 emit(_header(kind="load", program=number, loaded=False, detail=complaint))
                 continue
-            done[text] = (name, blocks)
+            done[code] = (name, 0, blocks)
+        name, place, blocks = done[code]
         lines = sorted({line for block in blocks for line in block if line >= request["first_line"]})
         emit(_header(kind="load", program=number, loaded=True, detail="", skipped=[], executable_lines=lines))
-        _run_states(request, runtime, emit, number, name, blocks)
+        status = _run_states(request, runtime, emit, number, (name, place), blocks)
+        if status == _NOT_LOADED and place:
+            # The system lets no code be changed: the program is made as if it were alone.
+            complaint, blocks = build_object(
+                around.replace(hole, code), f"p{number}", coverage=False, debugging=False
+            )
+            complaint = complaint or link(f"p{number}", runtime, strict=True)[0]
+            if not complaint:
+                done[code] = (f"p{number}", 0, blocks)
+                _run_states(request, runtime, emit, number, done[code][:2], blocks)
+
+
+def _built_together(request: dict[str, Any], runtime: Runtime) -> dict[str, tuple[str, int, list[list[int]]]]:
+    """Objects by code, and the code's place in its object: of those that one text can hold.
+
+    What the compiler finds errors in is left out, to be compiled alone.
+    """
+    around, hole, name = request["around"], request["hole"], request["function"]
+    codes = [code for code in dict.fromkeys(request["codes"]) if can_share(code, name, around)]
+    for number in range(_ATTEMPTS):
+        if len(codes) < _FEWEST:
+            break
+        text = joined(around, hole, name, codes)
+        complaint, _blocks = build_object(text, f"all{number}", coverage=False, debugging=False)
+        if not complaint:
+            complaint, _missing = link(f"all{number}", runtime, strict=True)
+            return (
+                {} if complaint else {code: (f"all{number}", place, []) for place, code in enumerate(codes)}
+            )
+        faulty = at_fault(last_said(), name)
+        if faulty is None:
+            break
+        codes = [code for place, code in enumerate(codes) if place not in faulty]
+    return {}
 
 
 def _run_states(
@@ -106,9 +146,10 @@ def _run_states(
     runtime: Runtime,
     emit: Callable[[bytes], None],
     number: int,
-    name: str,
+    built: tuple[str, int],
     blocks: list[list[int]],
-) -> None:
+) -> int:
+    """Run a program, given by its object and its place in it, on its states; the native half's status."""
     kept = [[line for line in block if line >= request["first_line"]] for block in blocks]
     counts = [str(len(blocks)), str(sum(map(len, kept)))]
     words = [" ".join([str(len(block)), *map(str, block)]) for block in kept]
@@ -141,9 +182,10 @@ def _run_states(
                 runtime.program,
                 os.path.abspath("table"),
                 os.path.abspath("states"),
-                os.path.abspath(name + ".so"),
+                os.path.abspath(built[0] + ".so"),
                 "1" if request["coverage"] else "0",
                 str(request["timeout_ms"]),
+                str(built[1]),
             ],
             stdin=subprocess.DEVNULL,
             stdout=said,
@@ -156,7 +198,7 @@ def _run_states(
         with os.fdopen(reading, "rb") as stream:
             _pass_on(stream, emit, number)
         process.wait()
-        if process.returncode:
+        if process.returncode and (process.returncode != _NOT_LOADED or not built[1]):
             said.seek(0)
             emit(
                 _header(
@@ -166,6 +208,7 @@ def _run_states(
                     said=complain(said.read(4000).decode("utf-8", "replace")),
                 )
             )
+    return process.returncode
 
 
 def _pass_on(stream: Any, emit: Callable[[bytes], None], number: int) -> None:
