@@ -17,6 +17,7 @@ from pytest_funcmem.harness.compiled.rust.implementations import (
     implement_trait,
 )
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
+from pytest_funcmem.harness.compiled.rust.operators import operator
 from pytest_funcmem.harness.compiled.rust.results import answered, loosened, tried
 from pytest_funcmem.harness.compiled.rust.signature import split_types
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, normal, settle, unify
@@ -32,15 +33,6 @@ _PAIR_NOTE = re.compile(r"expected [^`\n]*`([^`\n]+)`\s*\n\s*found [^`\n]*`([^`\
 _NUMBERS = frozenset(
     ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64"]
 )
-_OPERATORS = (
-    (r"cannot add `(?P<right>[^`]+)` to `(?P<left>[^`]+)`", "Add", "add"),
-    (r"cannot subtract `(?P<right>[^`]+)` from `(?P<left>[^`]+)`", "Sub", "sub"),
-    (r"cannot multiply `(?P<left>[^`]+)` by `(?P<right>[^`]+)`", "Mul", "mul"),
-    (r"cannot divide `(?P<left>[^`]+)` by `(?P<right>[^`]+)`", "Div", "div"),
-    (r"no implementation for `(?P<left>[^`]+?) & (?P<right>[^`]+)`", "BitAnd", "bitand"),
-    (r"no implementation for `(?P<left>[^`]+?) \| (?P<right>[^`]+)`", "BitOr", "bitor"),
-)
-"""How messages name operators that a type lacks, with the traits of those."""
 
 
 def mismatch(work: Work, message: Message) -> bool:
@@ -186,33 +178,6 @@ def operands(work: Work, message: Message) -> bool:
             if text and is_known and settle(work.plan, name, text, weak="{" in other):
                 return True
     return settle(work.plan, open_names[0], "i64", weak=True)
-
-
-def operator(work: Work, message: Message) -> bool:
-    """An operator of a type that stands in and is no number."""
-    text = message["message"]
-    for pattern, trait, method in _OPERATORS:
-        match = re.search(pattern, text)
-        if match is None:
-            continue
-        left, right = match["left"], normal(work.plan, match["right"])
-        kind = work.plan.types.get(bare(left))
-        if kind is None or kind.alias is not None or kind.parameters or kind.lifetimes or right is None:
-            return False
-        receiver = f"&'l {kind.name}" if left.startswith("&") else kind.name
-        opening = "<'l>" if left.startswith("&") else ""
-        body = (
-            f'funcmem::answer("{kind.name}.{method}", '
-            "vec![funcmem::Dump::encoded(&self), funcmem::Dump::encoded(&other)])"
-        )
-        return implement(
-            work,
-            kind.name,
-            f"{trait}<{right}> for {receiver}",
-            f"impl{opening} std::ops::{trait}<{right}> for {receiver} {{ type Output = {kind.name}; "
-            f"fn {method}(self, other: {right}) -> {kind.name} {{ {body} }} }}",
-        )
-    return False
 
 
 def unfulfilled(work: Work, message: Message) -> bool:

@@ -7,7 +7,13 @@ import re
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInType
 from pytest_funcmem.harness.compiled.rust.typetext import normal
 
-__all__ = ["implement_deref", "implement_index", "implement_iterator", "implement_trait"]
+__all__ = [
+    "implement_deref",
+    "implement_index",
+    "implement_iterator",
+    "implement_trait",
+    "keep_implementation",
+]
 
 _KEPT = "Box::leak(Box::new({made}))"
 _SHOWN = (
@@ -232,3 +238,13 @@ def _keep(plan: Plan, name: str, key: str, text: str) -> None:
         kind.impls[key] = text
     else:
         plan.traits[f"impl {key} of {name}"] = {"impl": text}
+
+
+def keep_implementation(plan: Plan, name: str, key: str, text: str) -> bool:
+    """Give a type that stands in, or a plain one of the file, an implementation; once under one key."""
+    kind = plan.types.get(name)
+    is_own = kind.alias is None if kind is not None else _is_plain(plan, name)
+    if not is_own or not _is_new(plan, name, key):
+        return False
+    _keep(plan, name, key, text)
+    return True

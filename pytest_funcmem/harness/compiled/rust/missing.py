@@ -127,8 +127,7 @@ def member_missing(work: Work, message: Message) -> bool:
         text = next((span["text"] for span in message["spans"] if span["is_primary"]), "")
         return add_method(work.plan, name, work.uses, line, text)
     if "field" in text:
-        behind = re.search(r"<.*?(\w+)>*\Z", of)
-        if behind and field_missing(work, name, behind[1]):
+        if any(field_missing(work, name, inner) for inner in re.findall(r"(?<!')\b\w+", of)[:0:-1]):
             return True
         return field_missing(work, name, of_name) or (
             "no field" in text and field_missing(work, of_name, name)
@@ -273,6 +272,9 @@ def _give_type(plan: Plan, trait: str, name: str) -> None:
 def arguments_counted(work: Work, message: Message) -> bool:
     """A type that stands in is given more lifetimes or types than it takes."""
     plan = work.plan
+    bare_name = re.search(r"missing generics for \w+ `(?:\w+::)*(\w+)", message["message"])
+    if bare_name:
+        return not_the_standards(work, bare_name[1])
     match = re.search(r"takes (\d+) (lifetime|generic) arguments? but (\d+)", message["message"])
     span = next((span for span in message["spans"] if span["is_primary"]), None)
     if match is None or span is None:
@@ -289,3 +291,14 @@ def arguments_counted(work: Work, message: Message) -> bool:
         kind.parameters = wanted
         return True
     return False
+
+
+def not_the_standards(work: Work, name: str) -> bool:
+    """A name that was taken for the standard library's and is another's: that takes other arguments."""
+    plan = work.plan
+    line = next((line for line in plan.extra if re.fullmatch(rf"use std::[\w:]*::{name};", line)), None)
+    if line is None:
+        return False
+    del plan.extra[line]
+    plan.history.add(("not the standard's", name))
+    return add_type(plan, name, work.uses)

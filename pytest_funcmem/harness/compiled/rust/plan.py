@@ -211,6 +211,9 @@ def new_plan(function: SourceFunction, file: RustFile, without: frozenset[str] =
     plan.derives = _derives(plan)
     _find_constructors(plan)
     _make_up_system_calls(plan)
+    if file.target is not None and file.target.trait == "Drop" and "Drop" not in own:
+        # Nothing may call a destructor; under a trait of the same name it is a method like any other.
+        plan.traits["Drop"] = {"head": "pub trait Drop { fn drop(&mut self); }"}
     return plan
 
 

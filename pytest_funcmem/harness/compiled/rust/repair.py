@@ -28,6 +28,7 @@ from pytest_funcmem.harness.compiled.rust.missing import (
     not_a_member,
     not_a_value,
 )
+from pytest_funcmem.harness.compiled.rust.operators import compared
 from pytest_funcmem.harness.compiled.rust.plan import Plan, grow
 from pytest_funcmem.harness.compiled.rust.render import Rendered
 from pytest_funcmem.harness.compiled.rust.results import unguessed
@@ -186,7 +187,7 @@ def repair(
         elif code in _MEMBERS:
             handled = member_missing(work, message)
         elif code == "E0308":
-            handled = mismatch(work, message)
+            handled = mismatch(work, message) or compared(work, message)
         elif code in _OPERANDS:
             handled = operands(work, message)
         elif code in ("E0277", "E0271"):

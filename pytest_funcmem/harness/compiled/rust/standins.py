@@ -29,7 +29,8 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
         return False
     if name in plan.file.parameters:
         return False
-    if name in STANDARD_PATHS and name not in plan.names.own and not _is_foreign(plan, name):
+    is_known = name in STANDARD_PATHS and ("not the standard's", name) not in plan.history
+    if is_known and name not in plan.names.own and not _is_foreign(plan, name):
         module = STANDARD_PATHS[name]
         if name == "Ordering" and _OF_MEMORY & uses.paths.get(name, {}).keys():
             module = "std::sync::atomic"

@@ -33,10 +33,12 @@ def normal(plan: Plan, text: str) -> str | None:
     # The compiler writes the standard type in full, whatever the file calls so.
     text = re.sub(r"(?<![:\w])Result<", "std::result::Result<", text)
 
+    own = plan.names.own | {name for name, kind in plan.types.items() if kind.alias is None}
+
     def with_path(match: re.Match[str]) -> str:
         word = match.group()
         start = match.start()
-        if word in STANDARD_PATHS and text[max(0, start - 2) : start] != "::" and word not in plan.names.own:
+        if word in STANDARD_PATHS and text[max(0, start - 2) : start] != "::" and word not in own:
             return f"{STANDARD_PATHS[word]}::{word}"
         return word
 

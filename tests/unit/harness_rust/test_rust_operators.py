@@ -1,0 +1,102 @@
+"""Operators, comparisons and destructors of Rust types that stand in, with the compiler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_funcmem.languages.rust import RustFrontend
+
+if TYPE_CHECKING:
+    from conftest import Workbench
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow_images]
+
+CODES = {
+    "flags of another crate": """\
+use elsewhere::Flags;
+
+pub fn pick(read: bool, write: bool) -> Flags {
+    let mut flags = Flags::empty();
+    if read {
+        flags |= Flags::READ;
+    }
+    if write {
+        flags |= Flags::WRITE ^ Flags::LOCK;
+    }
+    flags & !Flags::LOCK
+}
+""",
+    "a token that is compared with text": """\
+use crate::lexer::Token;
+
+pub fn pick(token: Token, depth: usize) -> usize {
+    if token.kind > 3 && token == "begin" {
+        return depth + 1;
+    }
+    if token.kind == 2 && token == "end" {
+        return depth.saturating_sub(1);
+    }
+    depth
+}
+""",
+    "a destructor": """\
+pub struct Pool {
+    names: Vec<String>,
+    closed: usize,
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        for name in self.names.drain(..) {
+            if !name.is_empty() {
+                self.closed += 1;
+            }
+        }
+    }
+}
+""",
+    "a name that the standard library has too": """\
+use crate::{Cow, Shade};
+
+pub struct Barn {
+    cow: Cow,
+    shade: Shade,
+}
+
+pub fn pick(barn: &Barn, more: u32) -> u32 {
+    if barn.cow.age > more {
+        barn.cow.age - more
+    } else {
+        more
+    }
+}
+""",
+    "a field behind a pointer": """\
+use std::rc::Rc;
+use crate::state::Inner;
+
+pub struct Handle<'a, T> {
+    inner: Rc<Inner<'a, T>>,
+}
+
+impl<'a, T> Handle<'a, T> {
+    pub fn pick(&self, wanted: u64) -> bool {
+        if self.inner.count > wanted {
+            return true;
+        }
+        self.inner.is_closed
+    }
+}
+""",
+}
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_what_a_file_does_with_types_of_others_compiles_and_runs(name: str, workbench: Workbench) -> None:
+    text = CODES[name]
+    (function,) = RustFrontend().scan(text, path="src/lib.rs").functions
+    (execution,) = workbench.run(text, function.qualname)
+    assert execution.loaded, execution.load_detail
+    assert any(output.outcome == "returned" for output in execution.outputs), execution.outputs
