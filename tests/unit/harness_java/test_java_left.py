@@ -144,3 +144,51 @@ def test_what_a_class_inherits_without_a_body_is_made_up(run_java: Runner, name:
     assert execution.loaded, execution.load_detail
     assert {output.outcome for output in execution.outputs} == {"returned"}
     assert any(output.value for output in execution.outputs)
+
+
+OPEN = """import java.util.*;
+import javax.xml.parsers.SAXParser;
+import static absent.Library.LIBRARY;
+class Open {
+    static final Map<String, Integer> SIZES = new HashMap<>();
+    static {
+        SIZES.put("ge" + "nerous".length(), 3);
+    }
+    static String ask(SAXParser parser) {
+        return parser.isNamespaceAware() ? "aware" : "unaware";
+    }
+    static int size(String name) {
+        Integer found = SIZES.get(name);
+        return found == null ? absent.Texts.hashCode(name, 1) : LIBRARY.weight(found);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["Open.ask", "Open.size"])
+def test_what_the_platform_leaves_open_and_what_containers_hold_is_met(run_java: Runner, name: str) -> None:
+    execution = run_java(OPEN, name, states=200)
+    assert execution.loaded, execution.load_detail
+    paths = {call["path"] for output in execution.outputs for call in output.calls}  # type: ignore[index,call-overload]
+    expected = (
+        {"SAXParser.isNamespaceAware"} if name == "Open.ask" else {"Texts.hashCode", "MadeLibrary.weight"}
+    )
+    assert paths == expected
+
+
+LARGE = """class Large {
+    String first = "a word that comes again ".repeat(10);
+    String second = first + first;
+    int last;
+    int next() {
+        return last + 1;
+    }
+}
+"""
+
+
+def test_large_receivers_are_told_apart_by_what_is_not_shown(run_java: Runner) -> None:
+    execution = run_java(LARGE, "Large.next", states=60)
+    shown = {shown[0]: output.value for shown, output in zip(execution.shown, execution.outputs, strict=True)}
+    assert any("... #" in text for text in shown)
+    assert len(shown) >= len({output.value for output in execution.outputs}) > 3

@@ -61,7 +61,10 @@ final class Callbacks {
             if (entered.contains(handed.get(one))) {
                 continue;
             }
-            for (Method method : methods(one.getClass())) {
+            List<Method> methods = methods(one.getClass());
+            // Which is called first is not told, and some want another before them.
+            java.util.Collections.rotate(methods, run.choices.at(Choices.hash("order")).below(Math.max(1, methods.size())));
+            for (Method method : methods) {
                 Throwable thrown = isLeft(one, method) ? call(one, method) : null;
                 if (thrown != null) {
                     return thrown;

@@ -282,7 +282,7 @@ final class Fitting extends Bench {
         }
         Stubs.StubType owner = stub(site);
         if (owner != null) {
-            return lambdas(owner, name, given, call);
+            return lambdas(owner, name, given, call) || call != null && !name.equals("<init>") && overloaded(owner, name, call);
         }
         if (site == null || site.tsym == null) {
             return false;
@@ -294,16 +294,25 @@ final class Fitting extends Bench {
     private boolean inherited(Type site, String name, JCTree.JCMethodInvocation call) {
         for (Type one : types.closure(site)) {
             Stubs.StubType parent = stub(one);
-            if (parent != null && parent.kind != Stubs.Kind.ANNOTATION && parent.member(name, true) == null) {
-                Stubs.Member member = new Stubs.Member(name, true);
-                Missing.functional(member, call.args);
-                member.type = fitting(uses.wanted(call, name), name);
-                member.tried.add(String.valueOf(member.type));
-                parent.add(member);
+            if (parent != null && overloaded(parent, name, call)) {
                 return true;
             }
         }
         return false;
+    }
+
+    /** A method of something made up beside those of the same name that it has as any object has. */
+    private boolean overloaded(Stubs.StubType owner, String name, JCTree.JCMethodInvocation call) {
+        if (owner.kind == Stubs.Kind.ANNOTATION || owner.member(name, true) != null) {
+            return false;
+        }
+        Stubs.Member member = new Stubs.Member(name, true);
+        Missing.functional(member, call.args);
+        member.type = fitting(uses.wanted(call, name), name);
+        member.isStatic = call.meth instanceof JCTree.JCFieldAccess select && TreeInfo.symbol(select.selected) instanceof Symbol.ClassSymbol;
+        member.tried.add(String.valueOf(member.type));
+        owner.add(member);
+        return true;
     }
 
     private boolean lambdas(Stubs.StubType owner, String name, com.sun.tools.javac.util.List<JCTree.JCExpression> given, JCTree call) {

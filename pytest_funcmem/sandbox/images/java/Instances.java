@@ -102,7 +102,8 @@ final class Instances {
         boolean isOwn = raw.getClassLoader() == loader;
         List<Class<?>> heirs = new ArrayList<>();
         if (Modifier.isAbstract(raw.getModifiers()) && !isOwn) {
-            return factory(raw, depth);
+            Object given = factory(raw, depth);
+            return given != null ? given : derived(raw);
         }
         for (Class<?> one : known) {
             if (one != raw && raw.isAssignableFrom(one) && one.getClassLoader() == loader) {
@@ -214,6 +215,15 @@ final class Instances {
             }
         }
         return null;
+    }
+
+    /** An object of a class that answers by choice what a class of the platform leaves open; null where none can be. */
+    private Object derived(Class<?> raw) {
+        try {
+            return UNSAFE.allocateInstance(((Loader) loader).heir(raw));
+        } catch (InstantiationException | LinkageError | RuntimeException exc) {
+            return null; // it is sealed, or hidden
+        }
     }
 
     private static boolean isOuter(Class<?> raw, Class<?> first) {

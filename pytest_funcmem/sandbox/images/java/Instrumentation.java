@@ -152,6 +152,38 @@ final class Instrumentation {
         method.invisibleLocalVariableAnnotations = null;
     }
 
+    /** The code of a class without a constructor whose methods are made up where its parent leaves them open. */
+    static byte[] heir(String name, Class<?> parent) {
+        ClassNode type = new ClassNode();
+        type.version = Opcodes.V11;
+        type.access = Opcodes.ACC_PUBLIC | Opcodes.ACC_SUPER;
+        type.name = name;
+        type.superName = Type.getInternalName(parent);
+        Set<String> written = new HashSet<>();
+        List<Class<?>> above = new ArrayList<>();
+        for (Class<?> one = parent; one != null; one = one.getSuperclass()) {
+            above.add(one);
+        }
+        for (int i = 0; i < above.size(); i++) {
+            above.addAll(List.of(above.get(i).getInterfaces()));
+            java.lang.reflect.Method[] methods = above.get(i).getDeclaredMethods();
+            java.util.Arrays.sort(methods, java.util.Comparator.comparing(java.lang.reflect.Method::toString));
+            for (java.lang.reflect.Method one : methods) {
+                String descriptor = Type.getMethodDescriptor(one);
+                int open = one.getModifiers() & (Opcodes.ACC_PUBLIC | Opcodes.ACC_PROTECTED);
+                boolean isFirst = written.add(one.getName() + descriptor);
+                if (isFirst && open != 0 && java.lang.reflect.Modifier.isAbstract(one.getModifiers())) {
+                    MethodNode method = new MethodNode(open, one.getName(), descriptor, null, null);
+                    makeUp(name, method);
+                    type.methods.add(method);
+                }
+            }
+        }
+        ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_MAXS);
+        type.accept(writer);
+        return writer.toByteArray();
+    }
+
     private static void push(InsnList code, int value) {
         code.add(value < 128 ? new IntInsnNode(Opcodes.BIPUSH, value) : new LdcInsnNode(value));
     }

@@ -45,6 +45,7 @@ final class Loaded {
             for (Class<?> one : filled) {
                 run.maker.fillStatics(one);
             }
+            meetTexts(plan, run);
             return;
         }
         boolean isKnown = true;
@@ -68,6 +69,28 @@ final class Loaded {
         steps = run.steps();
         if (isKnown && !run.isAsked() && Thread.activeCount() <= threads && Surroundings.isAsSettled()) {
             hold();
+        }
+        meetTexts(plan, run);
+    }
+
+    /** What the file's containers of texts hold may be asked of them. */
+    private void meetTexts(Plan plan, Run run) {
+        for (Field field : statics) {
+            if (!plan.names.contains(field.getName())) {
+                continue;
+            }
+            try {
+                Object content = field.get(null);
+                if (content instanceof java.util.Map<?, ?> map && content.getClass().getClassLoader() == null) {
+                    map.keySet().forEach(run.maker::meetText);
+                } else if (content instanceof java.util.Collection<?> all && content.getClass().getClassLoader() == null) {
+                    all.forEach(run.maker::meetText);
+                } else if (content instanceof Object[] all) {
+                    List.of(all).forEach(run.maker::meetText);
+                }
+            } catch (IllegalAccessException | LinkageError | RuntimeException exc) {
+                continue; // it is not to be seen
+            }
         }
     }
 

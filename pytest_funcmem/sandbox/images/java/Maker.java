@@ -16,6 +16,7 @@ import java.util.Map;
 final class Maker {
     static final int DEEP = 4;
     private static final int LONG = 150;
+    private static final int MOST_MET = 24;
 
     /** Of every sort that code tells apart. */
     private static final List<Class<?>> CLASSES = List.of(String.class, Integer.class, int.class, Object.class, List.class,
@@ -246,6 +247,13 @@ final class Maker {
             }
         }
         return fitting.isEmpty() || choices.below(6) != 5 ? null : objects.copy(fitting.get(choices.below(fitting.size())));
+    }
+
+    /** Note a text that may be met again; other things are passed over. */
+    void meetText(Object value) {
+        if (value instanceof String text && plain.texts.size() < MOST_MET) {
+            plain.texts.add(text);
+        }
     }
 
     /** Note an object that may be met again. */

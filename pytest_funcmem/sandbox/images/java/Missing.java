@@ -5,7 +5,6 @@ import com.sun.tools.javac.code.Symbol;
 import com.sun.tools.javac.code.Type;
 import com.sun.tools.javac.tree.JCTree;
 import com.sun.tools.javac.tree.TreeInfo;
-import java.util.Set;
 
 /** Makes up what the compiler does not find: types, members, imports, packages. */
 final class Missing extends Bench {
@@ -111,7 +110,7 @@ final class Missing extends Bench {
         member.type = fitting(uses.wanted(place, name), name);
         if (!isMethod) {
             member.type = member.type == null || member.type.equals(Uses.VOID) ? "Object" : member.type;
-            if (isStatic && name.matches("[A-Z][A-Z0-9_]*") && Set.of("int", "char", "long", "short", "byte", "String").contains(member.type)) {
+            if (isStatic && name.matches("[A-Z][A-Z0-9_]*") && Stubs.CONSTANT.contains(member.type)) {
                 member.constant = 2 + Math.floorMod(name.hashCode(), member.type.equals("byte") ? 90 : 900);
             }
         }
@@ -296,8 +295,10 @@ final class Missing extends Bench {
             if (type.member(name, isCalled) == null) {
                 Stubs.Member member = new Stubs.Member(name, isCalled);
                 member.isStatic = true;
-                member.type = isCalled ? null : Uses.guess(name);
-                if (!isCalled && name.matches("[A-Z][A-Z0-9_]*")) {
+                JCTree use = isCalled ? null : uses.named(name);
+                String wanted = use == null ? null : fitting(uses.wanted(use, name), name);
+                member.type = isCalled ? null : wanted == null || wanted.equals(Uses.VOID) ? Uses.guess(name) : wanted;
+                if (!isCalled && name.matches("[A-Z][A-Z0-9_]*") && Stubs.CONSTANT.contains(member.type)) {
                     member.constant = 2 + Math.floorMod(name.hashCode(), 900);
                 }
                 type.add(member);

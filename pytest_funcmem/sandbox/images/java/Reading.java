@@ -183,6 +183,11 @@ final class Reading {
                 literals.scan(member, null);
             }
         }
+        for (JCTree member : members) {
+            if (member instanceof JCTree.JCBlock && isReachedBlock(member)) {
+                literals.scan(member, null);
+            }
+        }
         literals.finish(stubs);
         plan.names.addAll(names);
         for (JCTree one : members) {

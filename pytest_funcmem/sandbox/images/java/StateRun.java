@@ -85,6 +85,7 @@ final class StateRun {
             before.add(encode(loader, arguments[i]));
         }
         String receiverBefore = receiver == null ? "null" : encode(loader, receiver);
+        tellApart(shown, receiver == null ? before : java.util.stream.Stream.concat(java.util.stream.Stream.of(receiverBefore), before.stream()).toList());
         List<String> staticsBefore = loaded.read();
         surroundings.out.reset();
         surroundings.err.reset();
@@ -150,6 +151,15 @@ final class StateRun {
                 + ",\"features\":" + (coverage ? Program.numbers(run.edges) : "[]")
                 + ",\"shown\":" + Program.texts(shown) + ",\"choices_used\":" + Math.min(run.choices.used(), 100_000)
                 + ",\"made_up\":" + run.madeUp + "}";
+    }
+
+    /** What is too large to be shown whole is shown with a hash of all of it, for states are told apart by what they show. */
+    private static void tellApart(List<String> shown, List<String> encoded) {
+        for (int i = 0; i < shown.size(); i++) {
+            if (shown.get(i).endsWith("...")) {
+                shown.set(i, shown.get(i) + " #" + Long.toHexString(Choices.hash(encoded.get(i))));
+            }
+        }
     }
 
     /** Place of the argument that an object is, where it can be told from another like it by changing it; else -1. */

@@ -12,6 +12,9 @@ import java.util.TreeMap;
 final class Stubs {
     private static final String BODY = " { throw funcmem.harness.Made.up(); }";
 
+    /** What a constant that the compiler knows can be. */
+    static final Set<String> CONSTANT = Set.of("int", "char", "long", "short", "byte", "String", "java.lang.String");
+
     final Map<String, StubType> types = new LinkedHashMap<>();
 
     enum Kind { CLASS, INTERFACE, ENUM, ANNOTATION }
@@ -44,6 +47,9 @@ final class Stubs {
             }
             tried.add(String.valueOf(next));
             type = next;
+            if (next == null || !CONSTANT.contains(next)) {
+                constant = null;
+            }
             return true;
         }
     }

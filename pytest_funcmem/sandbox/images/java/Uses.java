@@ -70,6 +70,16 @@ final class Uses {
         return found;
     }
 
+    /** The first place where a name stands alone; null where there is none. */
+    JCTree named(String name) {
+        for (JCTree tree : trees) {
+            if (tree instanceof JCTree.JCIdent ident && ident.name.contentEquals(name)) {
+                return tree;
+            }
+        }
+        return null;
+    }
+
     JCTree parent(Tree tree) {
         return parents.get(tree);
     }
