@@ -40,8 +40,10 @@ def test_what_reaches_beyond_the_function_stays_alone(code: str, around: str) ->
     assert not can_share(code, "f", around)
 
 
-def test_main_stays_alone() -> None:
-    assert not can_share("int main(void) { return 1; }", "main", AROUND)
+def test_another_main_returns_nothing_where_it_ends() -> None:
+    text = joined(AROUND, "/*@*/", "main", ["int main(void) { g(1); }", "int main(void) { g(2); }\n"])
+    assert "int main(void) { g(1); }" in text
+    assert "int main_fm_instead_1(void) { g(2); return 0;}" in text
 
 
 def test_the_first_function_keeps_its_name() -> None:

@@ -23,6 +23,7 @@ from pytest_funcmem.harness.compiled.c.compiling import Compiled, compile_around
 from pytest_funcmem.harness.compiled.c.conditionals import condition_lines, inactive_lines, static_lines
 from pytest_funcmem.harness.compiled.c.description import CFunction, UnspeakableTypeError
 from pytest_funcmem.harness.compiled.c.native import FILES_MIB, PROGRAM, native_files
+from pytest_funcmem.harness.compiled.c.objects import keep_object, kept_object, object_key
 from pytest_funcmem.harness.compiled.c.parameters import buffer_room, flags_of, uses_of
 from pytest_funcmem.harness.compiled.c.pools import number_pools, pool_for, texts
 from pytest_funcmem.harness.compiled.c.renaming import renamed_code
@@ -116,6 +117,8 @@ class CToolkit:
         """See ``Toolkit.execute``."""
         files = dict(programs[0].files)
         count = sum(map(len, states))
+        key = object_key(files[_PROGRAM_FILE], programs[0].code, coverage=coverage)
+        made = kept_object(sandbox, key) if len(programs) == 1 else None
         payload = {
             "task": "run",
             "runtime": native_files(sandbox),
@@ -123,6 +126,8 @@ class CToolkit:
             "hole": HOLE,
             "function": programs[0].qualname,
             "codes": [program.code for program in programs],
+            "made": made,
+            "give": len(programs) == 1 and made is None,
             "table": files[_TABLE_FILE],
             "first_line": int(files[_FIRST_LINE_FILE]),
             "states": [
@@ -143,6 +148,8 @@ class CToolkit:
                 program=PROGRAM, payload=json.dumps(payload).encode("ascii"), limits=limits, language="c"
             )
         )
+        if payload["give"]:
+            result = replace(result, records=keep_object(sandbox, key, result.records))
         return tuple(
             read_execution(result, len(group), program=number) for number, group in enumerate(states)
         )

@@ -138,6 +138,7 @@ def build_object(text: str, name: str, *, coverage: bool, debugging: bool) -> tu
 
 _LOC = re.compile(r"\s*\.loc (\d+) (\d+)")
 _FILE = re.compile(r'\s*\.file (\d+) (?:"[^"]*" )?"([^"]*)"')
+_LABEL = re.compile(r"([A-Za-z_]\w*):")
 _INSTRUCTION = re.compile(r"\t[a-z]")
 _SECTION = re.compile(r"\s*\.(text|section|data|bss)\b(.*)")
 
@@ -182,6 +183,20 @@ def _label_blocks(lines: list[str]) -> tuple[list[str], list[list[int]]]:
     table += [f"\t.quad .Lfm_block_{number}" for number in range(len(blocks))]
     table += ["\t.globl fm_blocks_end", "fm_blocks_end:", "\t.quad 0", ""]
     return labelled + table, blocks
+
+
+def block_functions(name: str) -> list[str]:
+    """For each block of an object that was compiled with coverage, the function that it is in."""
+    function = ""
+    found = []
+    with open(name + ".s", encoding="utf-8", errors="surrogateescape") as file:
+        for line in file:
+            label = _LABEL.match(line)
+            if label is not None:
+                function = label[1]
+            elif line.startswith(".Lfm_block_"):
+                found.append(function)
+    return found
 
 
 def _note(block: list[int], files: dict[str, str], place: tuple[str, int]) -> None:

@@ -9,20 +9,32 @@ nothing here may be relied upon outside the sandbox.
 # It runs on Python 3.9 too, and most of it is calls of tools in one directory.
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
 from collections.abc import Callable
 from typing import Any
 
-from .building import Runtime, build_object, complain, diagnose, image_has, last_said, link, make_runtime
+from .building import (
+    Runtime,
+    block_functions,
+    build_object,
+    complain,
+    diagnose,
+    image_has,
+    last_said,
+    link,
+    make_runtime,
+)
 from .dwarf import borrowed, describe
-from .together import at_fault, can_share, joined
+from .together import at_fault, can_share, joined, place_of
 
 HERE = "/work/tmp"
 _ATTEMPTS = 3
 _FEWEST = 2
 _NOT_LOADED = 72
+_MOST_GIVEN = 1 << 20
 
 
 def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
@@ -88,8 +100,17 @@ def _header(**fields: Any) -> bytes:
 def _run(request: dict[str, Any], runtime: Runtime, emit: Callable[[bytes], None]) -> None:
     around, hole, codes = request["around"], request["hole"], request["codes"]
     done: dict[str, tuple[str, int, list[list[int]]]] = {}
-    if not request["coverage"]:
-        done = _built_together(request, runtime)
+    if request["made"] is not None:
+        with open("made.so", "wb") as file:
+            file.write(base64.b64decode(request["made"]["object"]))
+        done[codes[0]] = ("made", 0, request["made"]["blocks"])
+    else:
+        # With coverage the first is alone: how its blocks are numbered depends on nothing else.
+        done = _built_together(
+            request,
+            runtime,
+            [code for code in codes[1:] if code != codes[0]] if request["coverage"] else codes,
+        )
     for number, code in enumerate(codes):
         # Equal programs are one: the same object serves them.
         if code not in done:
@@ -102,6 +123,11 @@ def _run(request: dict[str, Any], runtime: Runtime, emit: Callable[[bytes], None
                 emit(_header(kind="load", program=number, loaded=False, detail=complaint))
                 continue
             done[code] = (name, 0, blocks)
+            if request["give"]:
+                with open(name + ".so", "rb") as file:
+                    made = base64.b64encode(file.read()).decode("ascii")
+                if len(made) <= _MOST_GIVEN:
+                    emit(_header(kind="made", object=made, blocks=blocks))
         name, place, blocks = done[code]
         lines = sorted({line for block in blocks for line in block if line >= request["first_line"]})
         emit(_header(kind="load", program=number, loaded=True, detail="", skipped=[], executable_lines=lines))
@@ -109,7 +135,7 @@ def _run(request: dict[str, Any], runtime: Runtime, emit: Callable[[bytes], None
         if status == _NOT_LOADED and place:
             # The system lets no code be changed: the program is made as if it were alone.
             complaint, blocks = build_object(
-                around.replace(hole, code), f"p{number}", coverage=False, debugging=False
+                around.replace(hole, code), f"p{number}", coverage=request["coverage"], debugging=False
             )
             complaint = complaint or link(f"p{number}", runtime, strict=True)[0]
             if not complaint:
@@ -117,28 +143,37 @@ def _run(request: dict[str, Any], runtime: Runtime, emit: Callable[[bytes], None
                 _run_states(request, runtime, emit, number, done[code][:2], blocks)
 
 
-def _built_together(request: dict[str, Any], runtime: Runtime) -> dict[str, tuple[str, int, list[list[int]]]]:
-    """Objects by code, and the code's place in its object: of those that one text can hold.
+def _built_together(
+    request: dict[str, Any], runtime: Runtime, codes: list[str]
+) -> dict[str, tuple[str, int, list[list[int]]]]:
+    """Objects by code, with the code's place in its object and blocks: of those that one text can hold.
 
     What the compiler finds errors in is left out, to be compiled alone.
     """
     around, hole, name = request["around"], request["hole"], request["function"]
-    codes = [code for code in dict.fromkeys(request["codes"]) if can_share(code, name, around)]
+    codes = [code for code in dict.fromkeys(codes) if can_share(code, name, around)]
     for number in range(_ATTEMPTS):
         if len(codes) < _FEWEST:
             break
         text = joined(around, hole, name, codes)
-        complaint, _blocks = build_object(text, f"all{number}", coverage=False, debugging=False)
+        together = f"all{number}"
+        complaint, blocks = build_object(text, together, coverage=request["coverage"], debugging=False)
         if not complaint:
-            complaint, _missing = link(f"all{number}", runtime, strict=True)
-            return (
-                {} if complaint else {code: (f"all{number}", place, []) for place, code in enumerate(codes)}
-            )
+            complaint, _missing = link(together, runtime, strict=True)
+            if complaint:
+                break
+            owners = [place_of(item, name) for item in block_functions(together)] if blocks else []
+            return {code: (together, place, _own(blocks, owners, place)) for place, code in enumerate(codes)}
         faulty = at_fault(last_said(), name)
         if faulty is None:
             break
         codes = [code for place, code in enumerate(codes) if place not in faulty]
     return {}
+
+
+def _own(blocks: list[list[int]], owners: list[int | None], place: int) -> list[list[int]]:
+    """Lines of blocks, without those of what stands for the function in other programs."""
+    return [block if owner == place else [] for block, owner in zip(blocks, owners)]  # noqa: B905  (Python 3.9)
 
 
 def _run_states(

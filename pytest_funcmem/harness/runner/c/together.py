@@ -33,7 +33,7 @@ def can_share(code: str, name: str, around: str) -> bool:
     return (
         len(found) == 1
         and found[0] != ""
-        and name != "main"
+        and code.rstrip().endswith("}")
         and re.search(r"\bextern\b", head[0] if head else "") is None
         and _LEFT_OUT.search(code) is None
         and _COPIED.search(code + around) is None
@@ -52,6 +52,9 @@ def joined(around: str, hole: str, name: str, codes: list[str]) -> str:
         codes: The functions, each of which can share.
     """
     spoken = ("__func__", "__FUNCTION__", "__PRETTY_FUNCTION__")
+    if name == "main":
+        # What has another name is not said to return nothing where it comes to its end.
+        codes = [codes[0], *(code.rstrip()[:-1] + "return 0;}" for code in codes[1:])]
     parts = [codes[0], *(f'#define {word} "{name}"' for word in spoken)]
     for number, code in enumerate(codes[1:], 1):
         parts += ['# 1 "function.c"', re.sub(rf"\b{name}\b", f"{name}{_SUFFIX}{number}", code, count=1)]
@@ -68,7 +71,7 @@ def at_fault(said: str, name: str) -> set[int] | None:
     for line in said.splitlines():
         where = _WHERE.match(line)
         if where is not None:
-            place = _place(where[1] or "", name)
+            place = place_of(where[1] or "", name)
         elif re.search(r": (?:fatal )?error: ", line):
             if place is None:
                 return None
@@ -76,7 +79,8 @@ def at_fault(said: str, name: str) -> set[int] | None:
     return found or None
 
 
-def _place(function: str, name: str) -> int | None:
+def place_of(function: str, name: str) -> int | None:
+    """Which of the functions in one text has a name there; None if none has."""
     if function == name:
         return 0
     number = function[len(name + _SUFFIX) :]
