@@ -245,4 +245,5 @@ def test_a_type_that_only_a_generic_function_knows_is_no_type_of_the_scaffold() 
     plan, _ = plan_of()
     plan.types["A"] = StandInType("A")
     assert not unify(plan, "A", "<Mach as Machine>::u32x4")
+    assert not unify(plan, "A", "async")
     assert plan.types["A"].alias is None

@@ -1,4 +1,4 @@
-"""Operators, comparisons and destructors of Rust types that stand in, with the compiler."""
+"""Operators, parts, lifetimes and destructors of Rust types that stand in, with the compiler."""
 
 from __future__ import annotations
 
@@ -71,6 +71,68 @@ pub fn pick(barn: &Barn, more: u32) -> u32 {
     } else {
         more
     }
+}
+""",
+    "an error that gives back what was given": """\
+use crate::{PushError, Place};
+
+pub struct Cell<T> {
+    held: Option<T>,
+    is_closed: bool,
+}
+
+impl<T> Cell<T> {
+    pub fn pick(&mut self, value: T) -> Result<(), PushError<T>> {
+        if self.is_closed {
+            return Err(PushError::Closed(value));
+        }
+        if self.held.is_some() {
+            return Err(PushError::Full(value));
+        }
+        self.held = Some(value);
+        Ok(())
+    }
+}
+""",
+    "a parser whose input has a lifetime that is not written": """\
+use crate::input::{Input, Parsed};
+
+pub fn pick(input: Input, wanted: usize) -> Parsed<Input, &str> {
+    if input.len() < wanted {
+        return Parsed::Error;
+    }
+    Parsed::Done(input.advance(wanted), input.until(wanted))
+}
+""",
+    "a span that cuts bytes": """\
+use crate::span::Span;
+
+pub fn pick(bytes: &[u8], from: usize, to: usize) -> usize {
+    let span = Span::new(from, to);
+    if span.is_empty() {
+        return 0;
+    }
+    bytes[span].len()
+}
+""",
+    "a path behind a pointer that is indexed": """\
+use std::sync::Arc;
+use crate::paths::Path;
+
+pub fn pick(path: &Arc<Path>, from: usize) -> bool {
+    let rest = &path[from..];
+    path.is_absolute() && from > 3
+}
+""",
+    "an order of atomics under another path": """\
+use crate::sync::atomic::{AtomicUsize, Ordering};
+
+pub fn pick(count: &AtomicUsize, most: usize) -> bool {
+    if count.load(Ordering::Acquire) > most {
+        count.store(most, Ordering::Release);
+        return true;
+    }
+    false
 }
 """,
     "a field behind a pointer": """\

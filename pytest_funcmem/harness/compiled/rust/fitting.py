@@ -11,6 +11,7 @@ from pytest_funcmem.harness.compiled.rust.bounds import made_to_have
 from pytest_funcmem.harness.compiled.rust.concrete import choose_concrete, choose_made
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.implementations import (
+    cut_by,
     implement_deref,
     implement_index,
     implement_iterator,
@@ -237,6 +238,8 @@ def unfulfilled(work: Work, message: Message) -> bool:
                 return settle(plan, name, "std::ops::Range<usize>")
             if is_open(plan, name):
                 return settle(plan, name, "std::ops::Range<usize>" if "`str`" in text else "usize")
+            if name in plan.types and any(cut_by(plan, bare(of), name) for of in names):
+                return True
     if "size for values" in text or "cannot be known" in text:
         return False
     match = re.search(r"`([^`]+)` doesn't implement `([^`]+)`", text)
@@ -395,8 +398,9 @@ def used_as(work: Work, message: Message) -> bool:
             cast = re.search(r"cast: `&(?:mut )?(\w+)` as `&(?:mut )?([^`]+)`", message["message"])
             if cast and implement_deref(plan, cast[1], cast[2]):
                 return True
-            of_name = name.partition("<")[0].rpartition("::")[2]
-            if message["code"] == "E0608" and implement_index(plan, of_name):
+            if message["code"] == "E0608" and any(
+                implement_index(plan, inner) for inner in re.findall(r"(?<!')\b\w+\b(?!::)", name)
+            ):
                 return True
             continue
         match message["code"]:

@@ -8,6 +8,7 @@ from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInType
 from pytest_funcmem.harness.compiled.rust.typetext import normal
 
 __all__ = [
+    "cut_by",
     "implement_deref",
     "implement_index",
     "implement_iterator",
@@ -205,6 +206,25 @@ def implement_index(plan: Plan, name: str) -> bool:
         f"fn index(&self, place: I) -> &{item} {{ {made} }} }}\n"
         f"impl<{opening}> std::ops::IndexMut<I> for {own} {{ "
         f"fn index_mut(&mut self, place: I) -> &mut {item} {{ {made} }} }}",
+    )
+    return True
+
+
+def cut_by(plan: Plan, whole: str, place: str) -> bool:
+    """Let a part of a list or a text be named by a type that stands in."""
+    held = "String" if whole == "str" else f"Vec<{whole[1:-1]}>" if re.fullmatch(r"\[\w+\]", whole) else ""
+    if not held or not _is_plain(plan, place) or not _is_new(plan, place, f"Index for {whole}"):
+        return False
+    logged = "funcmem::Dump::encoded(self), funcmem::Dump::encoded(&place)"
+    made = f"let made = {_KEPT.format(made=_answer(f'[{place}]', logged, kind=held))}; made"
+    _keep(
+        plan,
+        place,
+        f"Index for {whole}",
+        f"impl std::ops::Index<{place}> for {whole} {{ type Output = {whole}; "
+        f"fn index(&self, place: {place}) -> &{whole} {{ {made} }} }}\n"
+        f"impl std::ops::IndexMut<{place}> for {whole} {{ "
+        f"fn index_mut(&mut self, place: {place}) -> &mut {whole} {{ {made} }} }}",
     )
     return True
 

@@ -33,7 +33,13 @@ from pytest_funcmem.harness.compiled.rust.plan import Plan, grow
 from pytest_funcmem.harness.compiled.rust.render import Rendered
 from pytest_funcmem.harness.compiled.rust.results import unguessed
 from pytest_funcmem.harness.compiled.rust.standins import add_function
-from pytest_funcmem.harness.compiled.rust.undecided import moved, outlived, undecided
+from pytest_funcmem.harness.compiled.rust.undecided import (
+    moved,
+    outlived,
+    undecided,
+    unnamed_lifetime,
+    written_to,
+)
 from pytest_funcmem.harness.compiled.rust.uses import Uses
 
 __all__ = ["Message", "repair"]
@@ -202,6 +208,10 @@ def repair(
             handled = implemented_twice(work, message)
         elif code == "E0061":
             handled = counted_otherwise(work, message)
+        elif code == "E0106":
+            handled = unnamed_lifetime(work, message)
+        elif code in ("E0594", "E0596"):
+            handled = written_to(work, message)
         elif code == "E0107":
             handled = arguments_counted(work, message)
         elif code in ("E0382", "E0505"):

@@ -58,7 +58,11 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
                 }
             elif path in uses.tuples_of or called is not None:
                 count = max(uses.tuples_of.get(path, 0), called.arity if called is not None else 0)
-                kind.variants[inner] = [plan.fresh(f"{name}_{inner}") for _ in range(count)]
+                is_whole = 1 < count == types
+                # As many parts as parameters are likely those.
+                kind.variants[inner] = [
+                    f"T{place}" if is_whole else plan.fresh(f"{name}_{inner}") for place in range(count)
+                ]
             else:
                 kind.variants[inner] = None
         elif inner.isupper():
@@ -118,7 +122,8 @@ def _is_foreign(plan: Plan, name: str) -> bool:
         if path[0] not in roots and path[0] not in plan.file.modules:
             return True
         # What a crate gives under another path than the standard library is its own.
-        if path[0] in ("crate", "super", "self") and path[-2] not in (*_SHIMS, module):
+        known = (*_SHIMS, module, *(("atomic",) if name == "Ordering" else ()))
+        if path[0] in ("crate", "super", "self") and path[-2] not in known:
             return True
     return False
 

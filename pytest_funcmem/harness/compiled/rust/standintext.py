@@ -150,7 +150,7 @@ def type_text(plan: Plan, kind: StandInType) -> str:
         kind = _as_short(plan, kind)
     if is_generic:
         kind = _tied(kind, f"({phantom},)")
-    kind_fields = set(kind.fields.values())
+    kind_fields = set(_parts(kind))
     implemented = _implemented(plan, kind)
     if "Clone" in implemented:
         kind = replace(kind, is_clone=False, is_copy=False)
@@ -194,7 +194,7 @@ def type_text(plan: Plan, kind: StandInType) -> str:
         held = sorted(text for text in kind_fields if re.search(r"\bT\d", text) and "Tied<" not in text)
         bounds = f" where {', '.join(f'{kind}: Clone' for kind in held)}" if held else ""
         lines.append(f"impl{opening} Clone for {own}{bounds} {{ fn clone(&self) -> Self {{ {cloned} }} }}")
-        if kind.is_copy and not kind.fields:
+        if kind.is_copy and not kind.fields and not held:
             lines.append(f"impl{opening} Copy for {own} {{}}")
     lines.append(make_impl(own, make, opening=opening))
     lines.append(dump_impl(own, dump, opening=opening))
@@ -259,8 +259,11 @@ def _tied(kind: StandInType, parameters: str) -> StandInType:
     """The same type where one of its parts depends on its parameters, since each must be used."""
     if kind.variants:
         variants = dict(kind.variants)
+        used = set(re.findall(r"'l\d+|\bT\d+", " ".join(_parts(kind))))
+        if kind.parameters and set(re.findall(r"'l\d+|\bT\d+", parameters)) <= used:
+            return kind
         for name, payload in variants.items():
-            if payload:
+            if payload and not any(mark.startswith("T") for mark in used):
                 variants[name] = (
                     {field: _tie(text, parameters) for field, text in payload.items()}
                     if isinstance(payload, dict)
@@ -286,6 +289,14 @@ def _tied(kind: StandInType, parameters: str) -> StandInType:
             tied = {name: _tie(text, parameters) for name, text in kind.fields.items() if name in plain}
             return replace(kind, fields={**kind.fields, **tied})
     return kind
+
+
+def _parts(kind: StandInType) -> list[str]:
+    """Types of all fields and of all payloads of variants."""
+    found = [*kind.fields.values()]
+    for payload in kind.variants.values():
+        found += payload.values() if isinstance(payload, dict) else payload or ()
+    return found
 
 
 def _tie(text: str, parameters: str) -> str:

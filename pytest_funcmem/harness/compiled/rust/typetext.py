@@ -21,7 +21,9 @@ def normal(plan: Plan, text: str) -> str | None:
         text = "i64"
     if text in ("floating-point number", "float"):
         text = "f64"
-    if re.search(r"[{}@]|\bas\b|\bimpl\b|\.\.\.|…|closure|\bfn item\b|^type parameter|\bdyn\b", text):
+    if re.search(
+        r"[{}@]|\bas\b|\bimpl\b|\.\.\.|…|closure|\bfn item\b|^type parameter|\bdyn\b|\basync\b", text
+    ):
         return None
     text = re.sub(r"'_\b|'\w+", "'static", text)
     text = re.sub(r"&(?!\s*'static)", "&'static ", text).replace("&'static  ", "&'static ")
@@ -115,8 +117,7 @@ def part_of_generic(plan: Plan, one: str, other: str) -> bool:
     if re.search(r"[{}@…]|\.\.\.|\bimpl\b|\bdyn\b|\bas\b|'|_\b", other):
         return False
     for holder in plan.types.values():
-        places = [fields for fields in _parts(holder) if one in fields.values()]
-        if not holder.parameters or holder.alias is not None or not places:
+        if not holder.parameters or holder.alias is not None or not _replace_part(holder, one, one):
             continue
         text = other
         for word in words:
@@ -124,16 +125,22 @@ def part_of_generic(plan: Plan, one: str, other: str) -> bool:
             if place is None or place >= holder.parameters:
                 return False
             text = re.sub(rf"\b{word}\b", f"T{place}", text)
-        for fields in places:
-            for name, inner in fields.items():
-                if inner == one:
-                    fields[name] = text
-        return True
+        return _replace_part(holder, one, text)
     return False
 
 
-def _parts(kind: StandInType) -> list[dict[str, str]]:
-    return [kind.fields, *(payload for payload in kind.variants.values() if isinstance(payload, dict))]
+def _replace_part(kind: StandInType, one: str, text: str) -> bool:
+    """Write another type where a type is among the parts of one that stands in; whether it is."""
+    found = False
+    for fields in [kind.fields, *(part for part in kind.variants.values() if isinstance(part, dict))]:
+        for name, inner in fields.items():
+            if inner == one:
+                fields[name], found = text, True
+    for payload in kind.variants.values():
+        for place, inner in enumerate(payload if isinstance(payload, list) else ()):
+            if isinstance(payload, list) and inner == one:
+                payload[place], found = text, True
+    return found
 
 
 def _place_of(plan: Plan, name: str, parameter: str) -> int | None:

@@ -8,7 +8,7 @@ from pytest_funcmem.harness.compiled.rust.messages import Message, Work
 from pytest_funcmem.harness.compiled.rust.plan import StandInType
 from pytest_funcmem.harness.compiled.rust.uses import find_uses
 
-__all__ = ["moved", "outlived", "undecided"]
+__all__ = ["moved", "outlived", "undecided", "unnamed_lifetime", "written_to"]
 
 _INFERRED = re.compile(r"declared on the (?:function|method|associated function) `(\w+)`")
 _ARGUMENT = re.compile(
@@ -150,12 +150,18 @@ def outlived(work: Work, message: Message) -> bool:
 
 def _shortlived(work: Work, kind: StandInType) -> bool:
     """Give a type that holds references a lifetime; the file nowhere writes it as a type."""
-    plan = work.plan
     parts = [*kind.fields.values()]
     for payload in kind.variants.values():
         parts += payload.values() if isinstance(payload, dict) else payload or ()
     if kind.lifetimes or not any(_holds_reference(work, text) for text in parts):
         return False
+    _give_lifetime(work, kind)
+    return True
+
+
+def _give_lifetime(work: Work, kind: StandInType) -> None:
+    """Let a type take a lifetime, wherever it is a part of what stands in."""
+    plan = work.plan
     kind.lifetimes = 1
 
     def mark(text: str, lifetime: str = "'static") -> str:
@@ -173,7 +179,33 @@ def _shortlived(work: Work, kind: StandInType) -> bool:
     for table in work.tables():
         for function in table.values():
             function.result = None if function.result is None else mark(function.result)
-    return True
+
+
+def unnamed_lifetime(work: Work, message: Message) -> bool:
+    """A function gives a reference, and nothing that it takes has a lifetime that it could be of."""
+    for span in message["spans"]:
+        taken = str(span["text"]).partition("->")[0].partition("(")[2]
+        for name in re.findall(r"\b[A-Z]\w*", taken):
+            kind = work.plan.types.get(name)
+            if kind is not None and kind.alias is None and not kind.lifetimes:
+                _give_lifetime(work, kind)
+                return True
+    return False
+
+
+def written_to(work: Work, message: Message) -> bool:
+    """What was taken for a reference since it is dereferenced, and is written through."""
+    said = " ".join(str(span["label"]) for span in message["spans"])
+    asked = re.search(r"to be: `&mut ([^`]+)`", said)
+    changed = False
+    for kind in work.plan.types.values():
+        if asked and kind.alias is not None and re.match(r"&'static (?!mut\b)\w+\Z", kind.alias):
+            inner = kind.alias.removeprefix("&'static ")
+            while inner in work.plan.types and work.plan.types[inner].alias is not None:
+                inner = str(work.plan.types[inner].alias)
+            if inner.rpartition("::")[2] == asked[1].rpartition("::")[2]:
+                kind.alias, changed = kind.alias.replace("&'static ", "&'static mut ", 1), True
+    return changed
 
 
 def _holds_reference(work: Work, text: str, depth: int = 0) -> bool:
