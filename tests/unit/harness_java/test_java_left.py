@@ -135,14 +135,32 @@ class Half extends absent.Parent implements Iterator<String> {
         return next();
     }
 }
+class Wrapped extends absent.Parent implements Wrapper, Iterable<String> {
+    String third() throws SQLException {
+        Iterator<String> all = iterator();
+        return isWrapperFor(String.class) ? unwrap(String.class) : all.hasNext() ? all.next() : "none";
+    }
+}
+abstract class Typed<T> implements Iterable<T>, Comparable<Typed<T>> {
+    T fourth() {
+        return compareTo(this) > 3 ? iterator().next() : null;
+    }
+}
 """
 
 
-@pytest.mark.parametrize("name", ["Lacking.first", "Half.second"])
+@pytest.mark.parametrize("name", ["Lacking.first", "Half.second", "Wrapped.third"])
 def test_what_a_class_inherits_without_a_body_is_made_up(run_java: Runner, name: str) -> None:
     execution = run_java(LACKING, name, states=40)
     assert execution.loaded, execution.load_detail
     assert {output.outcome for output in execution.outputs} == {"returned"}
+    assert any(output.value for output in execution.outputs)
+
+
+def test_bodies_agree_with_the_types_of_a_class(run_java: Runner) -> None:
+    execution = run_java(LACKING, "Typed.fourth", states=60)
+    assert execution.loaded, execution.load_detail
+    assert {line for output in execution.outputs for line in output.lines} >= set(execution.executable_lines)
     assert any(output.value for output in execution.outputs)
 
 

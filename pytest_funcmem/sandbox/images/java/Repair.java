@@ -26,7 +26,7 @@ final class Repair extends Bench {
 
     /** Made-up bodies of what a class inherits without one. */
     List<String> bodies(com.sun.tools.javac.code.Symbol.ClassSymbol type) {
-        return shaping.bodies(type);
+        return shaping.bodies(type, true);
     }
 
     /** Something in a made-up type: a member whose type cannot be written there gets another. */

@@ -89,6 +89,34 @@ final class Shaping extends Bench {
         return false;
     }
 
+    /** How a method is declared as a class sees it, which what implements it has to agree with; null as below. */
+    private String exactly(Symbol.MethodSymbol method, Type seen, boolean isInside) {
+        List<String> variables = new ArrayList<>();
+        for (Type one : seen.getTypeArguments()) {
+            if (!types.isSameType(one.getUpperBound(), symtab.objectType)) {
+                return signature(method, seen);
+            }
+            variables.add(one.toString());
+        }
+        boolean isWritten = isInside || !variables.isEmpty();
+        List<String> parameters = new ArrayList<>();
+        for (Type one : seen.getParameterTypes()) {
+            String text = isWritten ? one.toString() : uses.text(one);
+            if (text == null) {
+                return null;
+            }
+            parameters.add(text + " p" + parameters.size());
+        }
+        List<String> thrown = new ArrayList<>();
+        for (Type one : seen.getThrownTypes()) {
+            thrown.add(one.toString());
+        }
+        Type result = seen.getReturnType();
+        String returned = isWritten || result.hasTag(TypeTag.VOID) ? result.toString() : uses.text(result);
+        return returned == null ? null : (variables.isEmpty() ? "" : "<" + String.join(", ", variables) + "> ") + returned + " " + method.name
+                + "(" + String.join(", ", parameters) + ")" + (thrown.isEmpty() ? "" : " throws " + String.join(", ", thrown));
+    }
+
     /** How a method is declared, without its type parameters; null where a type cannot be written elsewhere. */
     private String signature(Symbol.MethodSymbol method, Type seen) {
         List<String> parameters = new ArrayList<>();
@@ -112,7 +140,7 @@ final class Shaping extends Bench {
     }
 
     /** Made-up bodies of the methods that a class inherits without one from what is not made up. */
-    List<String> bodies(Symbol.ClassSymbol type) {
+    List<String> bodies(Symbol.ClassSymbol type, boolean isInside) {
         Set<String> found = new java.util.TreeSet<>();
         for (Type above : types.closure(type.type)) {
             for (Symbol one : above.tsym.members().getSymbols(symbol -> symbol instanceof Symbol.MethodSymbol)) {
@@ -124,7 +152,7 @@ final class Shaping extends Bench {
                 Symbol.MethodSymbol written = method.implementation(type, types, true);
                 boolean isOfParent = (above.tsym.flags() & Flags.INTERFACE) == 0 && above.tsym.outermostClass().sourcefile == unit.sourcefile;
                 if (!isOfParent && (written == null || written == method || (written.flags() & (Flags.ABSTRACT | Flags.DEFAULT)) == Flags.ABSTRACT)) {
-                    String text = signature(method, types.memberType(type.type, method));
+                    String text = exactly(method, types.memberType(type.type, method), isInside);
                     if (text != null) {
                         found.add("public " + text + " { throw funcmem.harness.Made.up(); }");
                     }
@@ -218,12 +246,12 @@ final class Shaping extends Bench {
     /** A class lacks what an interface asks of it: a missing parent has that, or it is written into the class. */
     boolean makeAbstract(JCTree tree) {
         if (tree instanceof JCTree.JCClassDecl lacking && lacking.sym != null) {
-            List<String> bodies = bodies(lacking.sym);
             for (Type one = types.supertype(lacking.sym.type); one != null && one.tsym != null; one = types.supertype(one)) {
                 if (stub(one) != null) {
-                    return stub(one).extra.addAll(bodies);
+                    return stub(one).extra.addAll(bodies(lacking.sym, false));
                 }
             }
+            List<String> bodies = bodies(lacking.sym, true);
             if (!bodies.isEmpty()) {
                 int end = TreeInfo.getEndPos(lacking, unit.endPositions) - 1;
                 edits.add(new Edit(end, end, " " + String.join(" ", bodies) + " "));
