@@ -54,6 +54,8 @@ _STATE_BYTES = 256 * 1024
 _MOST_BYTES = 256 * 1024 * 1024
 _ANSWERS = 24
 """Choices that a usual state has for what stand-ins answer, beside those of its arguments."""
+_ENOUGH = 40
+"""Distinct outputs that suffice where every line is reached; with fewer, fewer mutants are told apart."""
 
 _RUNNER = Path(__file__).parents[2] / "runner" / "c"
 
@@ -103,7 +105,12 @@ class CToolkit:
         if not tried.loaded:
             return Inconclusive(reason="load_failed", detail=f"it does not load: {tried.load_detail}")
         used = max(tried.choices_used, default=0) or 16
-        return Prepared(scaffold=scaffold, choices=min(used, 400) + _ANSWERS, special=tuple(range(48)))
+        return Prepared(
+            scaffold=scaffold,
+            choices=min(used, 400) + _ANSWERS,
+            special=tuple(range(48)),
+            enough=_ENOUGH,
+        )
 
     def execute(
         self,

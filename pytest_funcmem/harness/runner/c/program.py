@@ -54,17 +54,17 @@ def main(payload: bytes, emit: Callable[[bytes], None]) -> None:
 
 
 def _build(request: dict[str, Any], runtime: Runtime) -> dict[str, Any]:
-    """Diagnostics of a text; where there is no error, what it lacks and what it is made of."""
+    """Diagnostics of a text that is only checked or has errors; else what it lacks and what it is made of."""
     headers = {name: _has_header(name) for name in request.get("headers", ())}
     answer: dict[str, Any] = {"diagnostics": [], "headers": headers}
     if not request["text"]:
         return answer
-    answer["diagnostics"] = diagnose(request["text"])
-    if any(item.get("kind") in ("error", "fatal error", "fatal") for item in answer["diagnostics"]):
-        return answer
     if request.get("check_only"):
+        answer["diagnostics"] = diagnose(request["text"])
         return answer
     complaint, _blocks = build_object(request["text"], "program", coverage=False, debugging=True)
+    if complaint:
+        answer["diagnostics"] = diagnose(request["text"])
     if not complaint:
         complaint, missing = link("program", runtime, strict=False)
         answer["missing"] = missing
