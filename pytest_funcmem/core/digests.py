@@ -10,6 +10,8 @@ from typing import Any
 
 __all__ = ["canonical_json", "digest", "plain", "text_digest"]
 
+_KEPT = frozenset({bool, int, float, str, type(None)})
+
 
 def plain(value: Any) -> Any:
     """Turn frozen records, tuples and mappings into what JSON can hold.
@@ -20,7 +22,8 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        # Most of what is in deep values is a text or a number: a call for each would be most of the work.
+        return [item if type(item) in _KEPT else plain(item) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):

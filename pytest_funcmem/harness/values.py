@@ -88,9 +88,7 @@ def is_encoding(value: object) -> bool:
     while stack:
         node, depth, table = stack.pop()
         if not isinstance(node, list):
-            if not isinstance(node, _SCALARS) or (isinstance(node, str) and not is_text(node)):
-                return False
-            if type(node) is int and abs(node) > 2**53:
+            if not _is_scalar(node):
                 return False
             continue
         if depth > _MAX_DEPTH or not node or not isinstance(node[0], str):
@@ -121,8 +119,18 @@ def is_encoding(value: object) -> bool:
                     children = ()
         if children is None:
             return False
-        stack.extend((child, depth + 1, table) for child in children)
+        for child in children:
+            if isinstance(child, list):
+                stack.append((child, depth + 1, table))
+            elif not _is_scalar(child):
+                return False
     return True
+
+
+def _is_scalar(node: object) -> bool:
+    if isinstance(node, str):
+        return node.isascii() or is_text(node)
+    return isinstance(node, _SCALARS) and not (type(node) is int and abs(node) > 2**53)
 
 
 def _are_pairs(pairs: list[Any]) -> bool:
