@@ -210,3 +210,21 @@ def test_large_receivers_are_told_apart_by_what_is_not_shown(run_java: Runner) -
     shown = {shown[0]: output.value for shown, output in zip(execution.shown, execution.outputs, strict=True)}
     assert any("... #" in text for text in shown)
     assert len(shown) >= len({output.value for output in execution.outputs}) > 3
+
+
+REFLECTED = """import java.lang.reflect.*;
+class Reflected {
+    static String about(Method method, Constructor<?> constructor) {
+        if (method.getParameterCount() == 0) {
+            return method.getReturnType().getSimpleName();
+        }
+        return Modifier.isStatic(method.getModifiers()) ? constructor.getDeclaringClass().getName() : "bound";
+    }
+}
+"""
+
+
+def test_methods_and_constructors_are_given_to_code_that_reflects(run_java: Runner) -> None:
+    execution = run_java(REFLECTED, "Reflected.about", states=60)
+    assert {line for output in execution.outputs for line in output.lines} >= set(execution.executable_lines)
+    assert len({output.value for output in execution.outputs if output.outcome == "returned"}) > 3

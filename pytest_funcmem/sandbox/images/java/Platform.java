@@ -17,6 +17,27 @@ final class Platform {
     private static final List<Class<?>> NUMBERS = List.of(Integer.class, Double.class, Long.class, Float.class,
             java.math.BigDecimal.class, java.math.BigInteger.class, Short.class, Byte.class);
 
+    private static final List<java.lang.reflect.Method> METHODS = new ArrayList<>();
+    private static final List<java.lang.reflect.Constructor<?>> CONSTRUCTORS = new ArrayList<>();
+
+    static {
+        try {
+            METHODS.add(Integer.class.getMethod("parseInt", String.class));
+            METHODS.add(String.class.getMethod("length"));
+            METHODS.add(Object.class.getMethod("toString"));
+            METHODS.add(String.class.getMethod("concat", String.class));
+            METHODS.add(Integer.class.getMethod("valueOf", String.class));
+            METHODS.add(Runnable.class.getMethod("run"));
+            METHODS.add(Map.class.getMethod("put", Object.class, Object.class));
+            CONSTRUCTORS.add(String.class.getConstructor(String.class));
+            CONSTRUCTORS.add(ArrayList.class.getConstructor());
+            CONSTRUCTORS.add(Integer.class.getConstructor(String.class));
+            CONSTRUCTORS.add(ArrayList.class.getConstructor(int.class));
+        } catch (ReflectiveOperationException exc) {
+            throw new IllegalStateException(exc);
+        }
+    }
+
     private final Maker maker;
     private final Choices choices;
     private final Plain plain;
@@ -244,6 +265,10 @@ final class Platform {
                 return new java.awt.image.BufferedImage(8, 8, java.awt.image.BufferedImage.TYPE_INT_ARGB).createGraphics();
             case "java.awt.image.BufferedImage", "java.awt.Image":
                 return new java.awt.image.BufferedImage(1 + choices.below(4), 1 + choices.below(4), java.awt.image.BufferedImage.TYPE_INT_ARGB);
+            case "java.lang.reflect.Method":
+                return METHODS.get(choices.below(METHODS.size()));
+            case "java.lang.reflect.Constructor":
+                return CONSTRUCTORS.get(choices.below(CONSTRUCTORS.size()));
             case "java.lang.Thread":
                 return Thread.currentThread();
             case "java.lang.ClassLoader":
