@@ -124,6 +124,16 @@ pub fn pick(path: &Arc<Path>, from: usize) -> bool {
     path.is_absolute() && from > 3
 }
 """,
+    "a call that names a type without a size": """\
+use crate::kinds::same_kind;
+
+pub fn pick<T: ?Sized, U>(depth: u32, other: &U) -> u32 {
+    if same_kind::<T, U>() {
+        return depth + 1;
+    }
+    depth
+}
+""",
     "an order of atomics under another path": """\
 use crate::sync::atomic::{AtomicUsize, Ordering};
 

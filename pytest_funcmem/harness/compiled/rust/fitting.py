@@ -19,7 +19,7 @@ from pytest_funcmem.harness.compiled.rust.implementations import (
 )
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
 from pytest_funcmem.harness.compiled.rust.operators import operator
-from pytest_funcmem.harness.compiled.rust.results import answered, loosened, tried
+from pytest_funcmem.harness.compiled.rust.results import answered, loosened, tried, unsized
 from pytest_funcmem.harness.compiled.rust.signature import split_types
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, normal, settle, unify
 
@@ -241,7 +241,7 @@ def unfulfilled(work: Work, message: Message) -> bool:
             if name in plan.types and any(cut_by(plan, bare(of), name) for of in names):
                 return True
     if "size for values" in text or "cannot be known" in text:
-        return False
+        return unsized(work, message)
     match = re.search(r"`([^`]+)` doesn't implement `([^`]+)`", text)
     if match and not is_open(plan, bare(match[1])):
         return implement_trait(plan, bare(match[1]), match[2])

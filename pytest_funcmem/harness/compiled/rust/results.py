@@ -8,7 +8,7 @@ from functools import partial
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, normal, settle
 
-__all__ = ["answered", "loosened", "tried", "unguessed"]
+__all__ = ["answered", "loosened", "tried", "unguessed", "unsized"]
 
 _DEEPEST_RESULT = 8
 _GUESSED = frozenset({"bool", "usize", "String", "&'static str", "()"})
@@ -106,5 +106,20 @@ def unguessed(work: Work, message: Message) -> bool:
                 if ("unguessed", name) not in plan.history:
                     plan.history.add(("unguessed", name))
                     function.result = plan.fresh(name)
+                    return True
+    return False
+
+
+def unsized(work: Work, message: Message) -> bool:
+    """A type that a call names was taken for its result's, and has no size: the result is of another."""
+    notes = " ".join(child["message"] for child in message["children"])
+    if "return type of a function must have" not in notes:
+        return False
+    for span in message["spans"]:
+        for name in re.findall(r"(\w+)\s*::\s*<", str(span["text"])):
+            for table in work.tables():
+                function = table.get(name)
+                if function is not None and function.turbofish and function.result is None:
+                    function.result = work.plan.fresh(name)
                     return True
     return False

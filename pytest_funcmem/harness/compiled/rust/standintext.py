@@ -62,9 +62,9 @@ def function_text(
         kinds.append("R")
         result = "R"
     elif function.turbofish:
-        kinds.append("X0")
+        kinds.append("X0" if re.search(r"\bX0\b", result) else "X0: ?Sized")
     kinds += function.free
-    kinds += [f"X{number}" for number in range(1, function.turbofish)]
+    kinds += [f"X{number}: ?Sized" for number in range(1, function.turbofish)]
     receiver = ["&self"] if is_method else []
     logged = ["funcmem::Dump::encoded(self)"] if is_method else []
     generic = f"<{', '.join(kinds)}>" if kinds else ""
