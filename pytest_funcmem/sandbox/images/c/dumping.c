@@ -377,13 +377,15 @@ static void dump(struct fm_text *out, const char *at, int number, int depth)
         fm_put(out, "], null]");
         break;
     case FM_UNION:
-        if (!fm_points(number))
+        /* Of some unions of pointers, such as the library declares for addresses of sockets, the debugging
+           information tells no members: their bytes would be an address. */
+        if (!type->b)
+            fm_put(out, "[\"opaque\", \"union\"]");
+        else if (!fm_points(number))
             fm_printf(out, "[\"opaque\", \"union %016llx\"]",
                       (unsigned long long)fm_hash_text(at, (size_t)type->size));
-        else if (type->b)
-            dump(out, at + fm_table.members[type->a].offset, fm_table.members[type->a].type, depth + 1);
         else
-            fm_put(out, "null");
+            dump(out, at + fm_table.members[type->a].offset, fm_table.members[type->a].type, depth + 1);
         break;
     case FM_ARRAY:
         dump_list(out, at, type->a, type->b, depth + 1);
