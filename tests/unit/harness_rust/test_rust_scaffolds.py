@@ -157,6 +157,15 @@ def test_local_names_change_and_nothing_else_does() -> None:
     )
 
 
+def test_a_variable_named_like_a_module_leaves_paths_as_they_are() -> None:
+    function = find(
+        "fn show(fmt: &mut fmt::Formatter<'_>) -> fmt::Result { fmt::write(fmt, note()) }", "show"
+    )
+    assert renamed_code(function) == (
+        "fn show(fmt_renamed: &mut fmt::Formatter<'_>) -> fmt::Result { fmt::write(fmt_renamed, note()) }"
+    )
+
+
 def test_stubs_give_constants_common_outputs_and_arguments_back() -> None:
     function = find(
         "fn f(n: u8, s: &str) -> Result<u8, String> { if n > 3 { Ok(5) } else { Err(s.into()) } }", "f"

@@ -44,6 +44,8 @@ def renamed_code(function: SourceFunction) -> str | None:
             parent = node.parent
             if parent is None or parent.type in _NAMES_OF_ITEMS:
                 continue
+            if parent.type in ("scoped_identifier", "scoped_type_identifier"):
+                continue  # a path begins with a module or a type, whatever a variable beside it is called
             if _is_binding(node, parent):
                 bound.setdefault(text)
             if parent.type == "token_tree":
@@ -54,17 +56,7 @@ def renamed_code(function: SourceFunction) -> str | None:
                 if not own_macros & _macros_around(tree, node):
                     # A macro that is not there can do nothing but look at the words that it is given.
                     barred.add(text)
-            elif (
-                parent.type
-                in (
-                    "call_expression",
-                    "macro_invocation",
-                    "scoped_identifier",
-                    "captured_pattern",
-                )
-                and parent.children[0].id == node.id
-                and parent.type != "captured_pattern"
-            ):
+            elif parent.type in ("call_expression", "macro_invocation") and parent.children[0].id == node.id:
                 barred.add(text)
             places.append((tree.start(node), tree.end(node), text))
     # Names of constants and of variants look like bindings in patterns.
