@@ -50,6 +50,11 @@ def test_what_a_function_leaves_to_others_is_called(run_java: Runner) -> None:
     assert all(paths == ["call of Runnable.run"] for paths in calls_of(run_java, "Listening.late") if paths)
 
 
+def test_a_thread_is_shown_without_its_number(run_java: Runner) -> None:
+    values = {str(output.value) for output in run_java(LISTENING, "Listening.late", states=5).outputs}
+    assert values == {"['opaque', 'java.lang.Thread']"}
+
+
 def test_steps_of_streams_are_no_calls(run_java: Runner) -> None:
     execution = run_java(LISTENING, "Listening.wire", states=60)
     paths = {call["path"] for output in execution.outputs for call in output.calls}  # type: ignore[index,call-overload]

@@ -338,7 +338,9 @@ final class Encoder {
         }
         String shown = null;
         try {
-            if (type.getMethod("toString").getDeclaringClass() != Object.class) {
+            // A thread without a name of its own is numbered by how many there were before it.
+            if (!(value instanceof Thread)
+                    && type.getMethod("toString").getDeclaringClass() != Object.class) {
                 shown = value.toString();
             }
         } catch (NoSuchMethodException | RuntimeException exc) {
