@@ -55,6 +55,28 @@ def test_a_thread_is_shown_without_its_number(run_java: Runner) -> None:
     assert values == {"['opaque', 'java.lang.Thread']"}
 
 
+TRACING = """class Tracing {
+    static int share(int total, int parts) {
+        try {
+            return total / (parts - parts);
+        } catch (ArithmeticException cause) {
+            new IllegalStateException("no parts", cause).printStackTrace();
+            System.err.println("\\tat last");
+            return -1;
+        }
+    }
+}
+"""
+
+
+def test_stack_traces_are_printed_without_their_frames(run_java: Runner) -> None:
+    printed = {output.stderr for output in run_java(TRACING, "Tracing.share", states=5).outputs}
+    assert printed == {
+        "java.lang.IllegalStateException: no parts\n"
+        "Caused by: java.lang.ArithmeticException: / by zero\n\tat last\n"
+    }
+
+
 def test_steps_of_streams_are_no_calls(run_java: Runner) -> None:
     execution = run_java(LISTENING, "Listening.wire", states=60)
     paths = {call["path"] for output in execution.outputs for call in output.calls}  # type: ignore[index,call-overload]

@@ -9,10 +9,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 
 /** What code finds around itself in every input state: properties, standard streams, and a directory with a file. */
 final class Surroundings {
     private static final int MOST_PRINTED = 100_000;
+    private static final Pattern FRAMES =
+            Pattern.compile("(?m)^\\t+(?:at [^\\n(]*\\([^\\n)]*\\)|\\.\\.\\. \\d+ more)(?:\\n|\\z)");
     private static final java.util.Properties PROPERTIES = (java.util.Properties) System.getProperties().clone();
     private static final File HERE = new File(".");
     private static final File FILE = new File("file.txt");
@@ -43,8 +46,10 @@ final class Surroundings {
             }
         }
 
+        /** What was printed, but for the frames of stack traces: they tell lines, which a rewriting moves. */
         String text() {
-            return count == 0 ? "\"\"" : Json.quote(toString(StandardCharsets.UTF_8));
+            return count == 0
+                    ? "\"\"" : Json.quote(FRAMES.matcher(toString(StandardCharsets.UTF_8)).replaceAll(""));
         }
     }
 
