@@ -79,8 +79,7 @@ def states_to_refuse(inputs: int, tau: float) -> int:
         inputs: Input states of the harness.
         tau: Smallest share of equal output states that counts as functionally equal.
     """
-    forgiven = next(count for count in range(inputs + 1) if (inputs - count - 1) / inputs < tau)
-    return forgiven + 1
+    return next(differing for differing in range(1, inputs + 2) if (inputs - differing) / inputs < tau)
 
 
 def choose(
