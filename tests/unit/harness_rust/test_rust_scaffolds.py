@@ -200,3 +200,18 @@ def test_types_are_solved_from_what_a_compiler_expects() -> None:
     assert unify(plan, "Made_b", "Vec<Made_a>")
     assert not unify(plan, "Made_a", "Made_b"), "a type must not come to hold itself"
     assert not unify(plan, "Vec<u8>", "Option<u8>")
+
+
+ASKING = """\
+trait Leaf { fn size(&self) -> u32; }
+trait Tree { type Part: Leaf; fn part(&self) -> Self::Part; }
+fn weigh<T: Tree>(tree: &T) -> u32 { tree.part().size() }
+"""
+
+
+def test_a_type_that_is_made_for_a_trait_may_ask_for_another() -> None:
+    function = find(ASKING, "weigh")
+    rendered = render(new_plan(function, RustFile.read(function)))
+    assert rendered is not None
+    assert "impl Leaf for Made_impl_Leaf" in rendered.text
+    assert "type Part = Made_impl_Leaf;" in rendered.text

@@ -99,7 +99,10 @@ def render(plan: Plan) -> Rendered | None:
     for item, _ in items:
         if item.kind == "trait" and re.search(rf"\bdyn\s+{item.name}\b", plan.function.text):
             plan.traits.setdefault(f"own {item.name}", {"argument": ""})
-    for key, parts in plan.traits.items():
+    written = 0
+    while written < len(plan.traits):  # to write one may ask for types that have another
+        key, parts = list(plan.traits.items())[written]
+        written += 1
         if key.startswith("own "):
             trait = next((i for i, _ in items if i.kind == "trait" and i.name == key[4:]), None)
             if trait is not None:

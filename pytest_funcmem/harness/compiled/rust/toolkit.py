@@ -69,7 +69,7 @@ class RustToolkit:
     """
 
     language: Language = "rust"
-    version = "4"
+    version = "5"
     programs: Mapping[str, Path] = MappingProxyType({_PROGRAM: _RUNNER})
 
     def __init__(self) -> None:

@@ -13,6 +13,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use crate::encoding::Encoding;
+use crate::pointers::dump_pointer;
 
 const DEEPEST: usize = 60;
 const MOST_ITEMS: usize = 20_000;
@@ -225,14 +226,27 @@ impl<T: ?Sized> Dump for PhantomData<T> {
 }
 
 impl<T: ?Sized> Dump for *const T {
-    fn dump(&self, _depth: usize) -> Encoding {
-        Encoding::Opaque(if self.is_null() { "null pointer" } else { "pointer" }.to_string())
+    fn dump(&self, depth: usize) -> Encoding {
+        if depth > DEEPEST { return Encoding::Opaque("deep".to_string()); }
+        dump_pointer(*self as *const u8 as usize, depth)
     }
 }
 
 impl<T: ?Sized> Dump for *mut T {
-    fn dump(&self, _depth: usize) -> Encoding {
-        Encoding::Opaque(if self.is_null() { "null pointer" } else { "pointer" }.to_string())
+    fn dump(&self, depth: usize) -> Encoding {
+        self.cast_const().dump(depth)
+    }
+}
+
+impl<T: ?Sized> Dump for std::ptr::NonNull<T> {
+    fn dump(&self, depth: usize) -> Encoding {
+        self.as_ptr().cast_const().dump(depth)
+    }
+}
+
+impl<T> Dump for std::sync::atomic::AtomicPtr<T> {
+    fn dump(&self, depth: usize) -> Encoding {
+        self.load(std::sync::atomic::Ordering::SeqCst).dump(depth)
     }
 }
 

@@ -7,6 +7,7 @@ mod dump;
 mod encoding;
 mod make;
 mod make_std;
+mod pointers;
 mod run;
 mod serve;
 mod system;

@@ -5,9 +5,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::*;
 use std::hash::{BuildHasher, Hash};
 use std::rc::Rc;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, RwLock};
 
 use crate::world::{unmakeable, Source};
+
+const MOST_TEXTS: usize = 4;
 
 /// How a value of a type is made.
 pub trait Make: Sized {
@@ -47,24 +50,75 @@ trait MakeOtherwise: Sized {
 }
 
 impl<T> MakeOtherwise for T {
-    default fn make_otherwise(_source: &mut Source) -> T {
-        T::make_last()
+    default fn make_otherwise(source: &mut Source) -> T {
+        T::made_from_text(source)
+    }
+}
+
+/// What can be read from a text: from one that was chosen, or from the next that can be read.
+trait MakeFromText: Sized {
+    fn made_from_text(source: &mut Source) -> Self;
+}
+
+impl<T> MakeFromText for T {
+    default fn made_from_text(source: &mut Source) -> T {
+        T::made_by_default(source)
+    }
+}
+
+impl<T: FromStr> MakeFromText for T {
+    fn made_from_text(source: &mut Source) -> T {
+        let read = (0..MOST_TEXTS).find_map(|_| source.text().parse().ok());
+        read.unwrap_or_else(|| T::made_by_default(source))
+    }
+}
+
+trait MakeByDefault: Sized {
+    fn made_by_default(source: &mut Source) -> Self;
+}
+
+impl<T> MakeByDefault for T {
+    default fn made_by_default(source: &mut Source) -> T {
+        T::make_last(source)
+    }
+}
+
+impl<T: Default> MakeByDefault for T {
+    fn made_by_default(_source: &mut Source) -> T {
+        T::default()
     }
 }
 
 trait MakeLast: Sized {
-    fn make_last() -> Self;
+    fn make_last(source: &mut Source) -> Self;
 }
 
 impl<T> MakeLast for T {
-    default fn make_last() -> T {
-        unmakeable(std::any::type_name::<T>())
+    default fn make_last(source: &mut Source) -> T {
+        let name = std::any::type_name::<T>();
+        if name.starts_with("libc::") && !std::mem::needs_drop::<T>() {
+            return plain(source);
+        }
+        unmakeable(name)
     }
+}
+
+/// A record of the C library: zeros, and a few small numbers somewhere among them.
+fn plain<T>(source: &mut Source) -> T {
+    let mut made = std::mem::MaybeUninit::<T>::zeroed();
+    let words = std::mem::size_of::<T>() / 4;
+    for _ in 0..source.below(4) {
+        let (place, number) = (source.next() as usize, source.next() % 1024);
+        if words > 0 {
+            unsafe { made.as_mut_ptr().cast::<u32>().add(place % words).write_unaligned(number) };
+        }
+    }
+    unsafe { made.assume_init() }
 }
 
 /// Of whatever form a pointer to a function is, it leads to what must not be called.
 impl<T: std::marker::FnPtr> MakeLast for T {
-    fn make_last() -> T {
+    fn make_last(_source: &mut Source) -> T {
         let function: fn() -> ! = uncallable;
         unsafe { std::mem::transmute_copy(&function) }
     }
