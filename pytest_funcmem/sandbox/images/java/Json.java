@@ -1,7 +1,9 @@
 package funcmem.harness;
 
-/** Texts of JSON, in ASCII. */
+/** Texts of JSON, in ASCII; what people are shown may stand in Java as well, where an escaped line feed may not. */
 final class Json {
+    private static final String NAMED = "\n\r\t\b\f";
+
     private Json() {}
 
     static String quote(String text) {
@@ -13,6 +15,8 @@ final class Json {
             }
             if (c == '"' || c == '\\') {
                 out.append('\\').append(c);
+            } else if (NAMED.indexOf(c) >= 0) {
+                out.append('\\').append("nrtbf".charAt(NAMED.indexOf(c)));
             } else if (c < ' ' || c > '~') {
                 hex(out.append("\\u"), c, 4);
             } else {
