@@ -11,8 +11,9 @@ import random
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from compiled_rewritings import INTEGERS, rewritten
-from conclusive_errors import MUTANTS, PROVED_MUTANTS, SIBLINGS, STRANGERS, Errors
+from compiled_rewritings import rewritten
+from compiled_siblings import siblings
+from conclusive_errors import MUTANTS, PROVED_MUTANTS, STRANGERS, Errors
 
 from pytest_funcmem.core.digests import digest
 from pytest_funcmem.core.protocols import Sandbox
@@ -20,12 +21,10 @@ from pytest_funcmem.core.records import Harness, SourceFunction
 from pytest_funcmem.harness.compiled.toolkit import toolkit_for
 from pytest_funcmem.harness.execution import spliced_program
 from pytest_funcmem.harness.outputs import similarity
-from pytest_funcmem.languages.trees import SyntaxTree, inner_nodes
 from pytest_funcmem.metrics.text import bleu
 
 __all__ = ["measure"]
 
-_NUMBER = re.compile(r"[2-9]|[1-9]\d{1,8}")
 _MOST_TRIED = 12
 
 
@@ -45,7 +44,7 @@ def measure(
     stand_ins = [
         *(("equivalent", name, code) for name, code in rewritten(function).items()),
         *(("strangers", name, code) for name, code in _strangers(function, others, generator)),
-        *(("siblings", name, code) for name, code in _siblings(function, generator)),
+        *(("siblings", name, code) for name, code in siblings(function, generator)),
         *(("stubs", name, code) for name, code in _stubs(function, harness)),
         *(("mutants", name, code) for name, code in _mutants(function, generator)),
     ]
@@ -104,27 +103,6 @@ def _parameters(function: SourceFunction) -> list[str]:
         if words:
             found.append(words[0] if function.language == "go" else words[-1])
     return found
-
-
-def _siblings(function: SourceFunction, generator: random.Random) -> Iterator[tuple[str, str]]:
-    """The function by another rule: most of the numbers in its code are others."""
-    tree = SyntaxTree(function.language, function.text)
-    places = [
-        (tree.start(node), tree.end(node))
-        for node in inner_nodes(tree.root)
-        if node.type in INTEGERS
-        and function.signature_end <= tree.start(node)
-        and tree.end(node) <= function.end
-    ]
-    places = [place for place in places if _NUMBER.fullmatch(function.text[slice(*place)])]
-    for number in range(SIBLINGS if len(places) >= 2 else 0):
-        code, at = "", function.signature_start
-        for place, (start, end) in enumerate(places):
-            code, text = code + function.text[at:start], function.text[start:end]
-            if place == 0 or generator.random() < 0.6:
-                text = str(int(text) + generator.choice((1, 2, 5, 11)))
-            code, at = code + text, end
-        yield f"sibling {number}", code + function.text[at : function.end]
 
 
 def _stubs(function: SourceFunction, harness: Harness) -> Iterator[tuple[str, str]]:

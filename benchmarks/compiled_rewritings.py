@@ -15,7 +15,7 @@ from tree_sitter import Node
 from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.languages.trees import SyntaxTree, inner_nodes
 
-__all__ = ["INTEGERS", "rewritten"]
+__all__ = ["INTEGERS", "Edit", "applied", "rewritten"]
 
 _MIRRORED: Mapping[str, str] = MappingProxyType(
     {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -53,7 +53,7 @@ def rewritten(function: SourceFunction) -> dict[str, str]:
     for name, maker in makers.items():
         edits = _apart([edit for node in nodes for edit in maker(tree, node)])
         if edits:
-            found[name] = _applied(function, edits)
+            found[name] = applied(function, edits)
     return found
 
 
@@ -66,7 +66,8 @@ def _apart(edits: list[Edit]) -> list[Edit]:
     return kept
 
 
-def _applied(function: SourceFunction, edits: list[Edit]) -> str:
+def applied(function: SourceFunction, edits: list[Edit]) -> str:
+    """The function from its signature to its end, after edits that are in order and apart."""
     parts, place = [], function.signature_start
     for start, end, text in edits:
         parts += [function.text[place:start], text]

@@ -38,6 +38,7 @@ __all__ = [
     "WorkerContainer",
     "create_container",
     "describe_failure",
+    "engine_failed",
     "knock",
     "remove_container",
     "seccomp_digest",
@@ -205,6 +206,15 @@ def describe_failure(error: BaseException) -> str:
             if isinstance(cause, ConnectionError):
                 return "it closed the connection without an answer"
     return str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
+
+
+def engine_failed(error: BaseException, where: str) -> SandboxError:
+    """What to raise where the engine did not do in the midst of an audit what it was asked for."""
+    return SandboxError(
+        f"The Docker engine failed: {describe_failure(error)}.",
+        where=where,
+        remedy="look at the engine (docker info) and run the audit again: what was finished is kept",
+    )
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -13,7 +13,7 @@ from typing import Any
 import docker
 import docker.errors
 
-from pytest_funcmem.core.errors import SandboxError, SandboxUnavailableError
+from pytest_funcmem.core.errors import SandboxUnavailableError
 from pytest_funcmem.core.protocols import Limits, SandboxResult, SandboxTask
 from pytest_funcmem.core.records import Json
 from pytest_funcmem.sandbox.channel import TaskEnd
@@ -22,6 +22,7 @@ from pytest_funcmem.sandbox.container import (
     WorkerContainer,
     create_container,
     describe_failure,
+    engine_failed,
     knock,
     remove_container,
     seccomp_digest,
@@ -220,11 +221,7 @@ class DockerSandbox(WarmSandbox):
             )
             return WorkerContainer(container, self._sources, uids, limits)
         except ENGINE_FAILURES as exc:
-            raise SandboxError(
-                f"The Docker engine failed: {describe_failure(exc)}.",
-                where="docker sandbox",
-                remedy="look at the engine (docker info) and run the audit again: what was finished is kept",
-            ) from exc
+            raise engine_failed(exc, "docker sandbox") from exc
 
     def _must_replace(self, end: TaskEnd) -> str | None:
         if end.leftovers:

@@ -11,13 +11,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_funcmem.core.errors import SandboxError
 from pytest_funcmem.core.protocols import Limits
 from pytest_funcmem.sandbox.container import (
     ENGINE_FAILURES,
     AttachedStream,
     create_container,
-    describe_failure,
+    engine_failed,
     remove_container,
 )
 
@@ -80,7 +79,7 @@ class WarmContainer:
                 client, image, limits, runtime=runtime, remapped=remapped, entrypoint=command
             )
         except ENGINE_FAILURES as exc:
-            raise _engine_failed(describe_failure(exc), where) from exc
+            raise engine_failed(exc, where) from exc
         try:
             attached = self._container.attach_socket(
                 params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
@@ -94,7 +93,7 @@ class WarmContainer:
             self.stop()
             if isinstance(exc, TimeoutError):
                 raise
-            raise _engine_failed(describe_failure(exc), where) from exc
+            raise engine_failed(exc, where) from exc
         except BaseException:
             self.stop()
             raise
@@ -149,11 +148,3 @@ class WarmContainer:
         if self._stream is None:
             raise ServiceLostError("it was stopped")
         return self._stream
-
-
-def _engine_failed(why: str, where: str) -> SandboxError:
-    return SandboxError(
-        f"The Docker engine failed: {why}.",
-        where=where,
-        remedy="look at the engine (docker info) and run the audit again: what was finished is kept",
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,6 @@ from pytest_funcmem.harness.compiled.toolkit import Prepared
 from pytest_funcmem.harness.execution import original_program, spliced_program
 from pytest_funcmem.harness.execution_records import Execution
 from pytest_funcmem.languages.c import CFrontend
-from pytest_funcmem.sandbox.choice import open_sandbox
 
 pytestmark = pytest.mark.docker
 
@@ -69,12 +67,6 @@ int made_up(widget_t *w, int n)
     return w->size + remote_call("none", n);
 }
 """
-
-
-@pytest.fixture(scope="module")
-def sandbox(docker_engine: None) -> Iterator[Sandbox]:
-    with open_sandbox("docker", programs=KIT.programs, workers=1, language="c") as opened:
-        yield opened
 
 
 def function_named(name: str) -> SourceFunction:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,7 +11,6 @@ from pytest_funcmem.core.records import Inconclusive, InputState, SourceFunction
 from pytest_funcmem.harness.compiled.c.toolkit import CToolkit
 from pytest_funcmem.harness.execution import original_program
 from pytest_funcmem.languages.c import CFrontend
-from pytest_funcmem.sandbox.choice import open_sandbox
 
 pytestmark = pytest.mark.docker
 
@@ -95,12 +93,6 @@ while [ $n -lt $1 ]; do
     n=$((n + 1))
 done
 """
-
-
-@pytest.fixture(scope="module")
-def sandbox(docker_engine: None) -> Iterator[Sandbox]:
-    with open_sandbox("docker", programs=KIT.programs, workers=1, language="c") as opened:
-        yield opened
 
 
 def counted(function: SourceFunction, calls: list[str], sandbox: Sandbox) -> list[dict[int, int]]:

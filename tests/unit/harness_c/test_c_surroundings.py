@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 
-from pytest_funcmem.core.protocols import Sandbox
-from pytest_funcmem.core.records import Inconclusive, InputState
 from pytest_funcmem.harness.compiled.c.conditionals import condition_lines, inactive_lines, static_lines
 from pytest_funcmem.harness.compiled.c.places import call_around
 from pytest_funcmem.harness.compiled.c.standins import type_macro
 from pytest_funcmem.harness.compiled.c.toolkit import CToolkit
-from pytest_funcmem.harness.execution import original_program
 from pytest_funcmem.harness.execution_records import Execution
 from pytest_funcmem.languages.c import CFrontend
-from pytest_funcmem.sandbox.choice import open_sandbox
 
+Ran = Callable[..., Execution]
 KIT = CToolkit()
 FILE = """\
 #include <stdio.h>
@@ -69,28 +66,11 @@ int complain(const char *format, ...)
 """
 
 
-@pytest.fixture(scope="module")
-def sandbox(docker_engine: None) -> Iterator[Sandbox]:
-    with open_sandbox("docker", programs=KIT.programs, workers=1, language="c") as opened:
-        yield opened
-
-
-def ran(name: str, sandbox: Sandbox, count: int = 40) -> Execution:
-    function = next(item for item in CFrontend().scan(FILE, path="a.c").functions if item.qualname == name)
-    made = KIT.prepare(function, sandbox, check_time=lambda: None)
-    assert not isinstance(made, Inconclusive), made
-    return KIT.execute(
-        sandbox,
-        [original_program(function, made.scaffold)],
-        [[InputState(seed=seed) for seed in range(count)]],
-        coverage=True,
-        state_timeout_s=1.0,
-    )[0]
-
-
 @pytest.mark.docker
-def test_globals_are_given_and_shown_and_those_with_a_value_keep_their_pointers(sandbox: Sandbox) -> None:
-    run = ran("mode", sandbox)
+def test_globals_are_given_and_shown_and_those_with_a_value_keep_their_pointers(
+    ran: Ran,
+) -> None:
+    run = ran(FILE, "mode")
     shown = [texts for texts in run.shown if texts]  # a state that ended badly shows nothing
     assert all(len(texts) == 1 and texts[0].startswith("bar = {.pos = ") for texts in shown)
     values = {output.value for output in run.outputs if output.outcome == "returned"}
@@ -107,10 +87,8 @@ def test_globals_are_given_and_shown_and_those_with_a_value_keep_their_pointers(
         ("first_letter", "file /a/file/that/is/not/there: ", -2),
     ],
 )
-def test_environment_and_files_are_there_by_choice(
-    sandbox: Sandbox, name: str, told: str, absent: int
-) -> None:
-    run = ran(name, sandbox)
+def test_environment_and_files_are_there_by_choice(ran: Ran, name: str, told: str, absent: int) -> None:
+    run = ran(FILE, name)
     assert all(shown[-1].startswith(told) for shown in run.shown)
     assert absent in {output.value for output in run.outputs}
     assert len({output.value for output in run.outputs}) > 4
@@ -118,14 +96,14 @@ def test_environment_and_files_are_there_by_choice(
 
 
 @pytest.mark.docker
-def test_macros_that_take_types_or_whole_conditions_are_made_up(sandbox: Sandbox) -> None:
-    run = ran("room", sandbox)
+def test_macros_that_take_types_or_whole_conditions_are_made_up(ran: Ran) -> None:
+    run = ran(FILE, "room")
     assert any(output.value for output in run.outputs if output.outcome == "returned")
 
 
 @pytest.mark.docker
-def test_a_function_with_any_number_of_arguments_is_called(sandbox: Sandbox) -> None:
-    run = ran("complain", sandbox)
+def test_a_function_with_any_number_of_arguments_is_called(ran: Ran) -> None:
+    run = ran(FILE, "complain")
     assert len({output.value for output in run.outputs if output.outcome == "returned"}) > 3
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 
-from pytest_funcmem.core.protocols import Sandbox
-from pytest_funcmem.core.records import Inconclusive, InputState, SourceFunction
+from pytest_funcmem.core.records import SourceFunction
 from pytest_funcmem.harness.compiled.c.constants import constant_value
 from pytest_funcmem.harness.compiled.c.parameters import buffer_room, flags_of, views_of
 from pytest_funcmem.harness.compiled.c.pools import texts
@@ -16,13 +15,10 @@ from pytest_funcmem.harness.compiled.c.slicing import SourceFile
 from pytest_funcmem.harness.compiled.c.standins import StandIns
 from pytest_funcmem.harness.compiled.c.system import system_calls
 from pytest_funcmem.harness.compiled.c.table import FOLLOWED, INDEXED, SMALL
-from pytest_funcmem.harness.compiled.c.toolkit import CToolkit
-from pytest_funcmem.harness.execution import original_program
 from pytest_funcmem.harness.execution_records import ENDLESS, Execution
 from pytest_funcmem.languages.c import CFrontend
-from pytest_funcmem.sandbox.choice import open_sandbox
 
-KIT = CToolkit()
+Ran = Callable[..., Execution]
 FILE = """\
 #include <stdio.h>
 #include <string.h>
@@ -158,25 +154,6 @@ def function_of(text: str, name: str) -> SourceFunction:
     return next(item for item in CFrontend().scan(text, path="a.c").functions if item.qualname == name)
 
 
-@pytest.fixture(scope="module")
-def sandbox(docker_engine: None) -> Iterator[Sandbox]:
-    with open_sandbox("docker", programs=KIT.programs, workers=1, language="c") as opened:
-        yield opened
-
-
-def ran(name: str, sandbox: Sandbox, count: int = 60) -> Execution:
-    function = function_of(FILE, name)
-    made = KIT.prepare(function, sandbox, check_time=lambda: None)
-    assert not isinstance(made, Inconclusive), made
-    return KIT.execute(
-        sandbox,
-        [original_program(function, made.scaffold)],
-        [[InputState(seed=seed) for seed in range(count)]],
-        coverage=True,
-        state_timeout_s=1.0,
-    )[0]
-
-
 def values(run: Execution) -> set[object]:
     return {output.value for output in run.outputs if output.outcome == "returned"}
 
@@ -193,45 +170,45 @@ def values(run: Execution) -> set[object]:
         ("sealed", {2, 3}),
     ],
 )
-def test_types_are_those_that_uses_tell(sandbox: Sandbox, name: str, lines: set[int]) -> None:
-    run = ran(name, sandbox)
+def test_types_are_those_that_uses_tell(ran: Ran, name: str, lines: set[int]) -> None:
+    run = ran(FILE, name)
     assert lines <= {line for output in run.outputs for line in output.lines if output.outcome == "returned"}
     assert len(values(run)) > 2
 
 
 @pytest.mark.docker
-def test_the_system_answers_by_choice_and_is_asked_in_sight(sandbox: Sandbox) -> None:
-    run = ran("reach", sandbox)
+def test_the_system_answers_by_choice_and_is_asked_in_sight(ran: Ran) -> None:
+    run = ran(FILE, "reach")
     assert values(run) == {-1, -2, 7}
     returned = [output for output in run.outputs if output.outcome == "returned"]
     assert {call["path"] for output in returned for call in output.calls} == {"socket", "listen", "close"}
-    read = values(ran("first_byte", sandbox))
+    read = values(ran(FILE, "first_byte"))
     assert -301 in read
     assert len(read) > 4, "what arrives differs"
 
 
 @pytest.mark.docker
-def test_addresses_of_sockets_are_no_part_of_what_is_asked(sandbox: Sandbox) -> None:
-    run = ran("greet", sandbox)
+def test_addresses_of_sockets_are_no_part_of_what_is_asked(ran: Ran) -> None:
+    run = ran(FILE, "greet")
     assert values(run) == {7, -7}
     passed = {str(call["arguments"][1]) for output in run.outputs for call in output.calls}
     assert passed == {"['opaque', 'union']"}, "where it lies differs from run to run"
 
 
 @pytest.mark.docker
-def test_runs_that_end_badly_tell_how_far_they_came(sandbox: Sandbox) -> None:
-    run = ran("far", sandbox, count=5)
+def test_runs_that_end_badly_tell_how_far_they_came(ran: Ran) -> None:
+    run = ran(FILE, "far", count=5)
     assert {output.outcome for output in run.outputs} == {"signal"}
     assert all(2 in output.lines for output in run.outputs)
-    run = ran("endless", sandbox, count=5)
+    run = ran(FILE, "endless", count=5)
     assert {(output.outcome, output.detail) for output in run.outputs} == {("timeout", ENDLESS)}
     assert all(4 in output.lines for output in run.outputs)
     assert max(run.state_seconds) < 0.8, "it is counted, not waited for"
 
 
 @pytest.mark.docker
-def test_pointers_to_functions_are_called_with_what_they_take(sandbox: Sandbox) -> None:
-    first, again = (ran("told", sandbox) for _ in range(2))
+def test_pointers_to_functions_are_called_with_what_they_take(ran: Ran) -> None:
+    first, again = (ran(FILE, "told") for _ in range(2))
     assert first.outputs == again.outputs
     rings = [call for output in first.outputs for call in output.calls if call["path"].startswith("callback")]
     assert rings
@@ -239,21 +216,23 @@ def test_pointers_to_functions_are_called_with_what_they_take(sandbox: Sandbox) 
 
 
 @pytest.mark.docker
-def test_memory_of_any_type_is_filled_as_the_code_takes_it(sandbox: Sandbox) -> None:
-    run = ran("weigh", sandbox, count=200)
+def test_memory_of_any_type_is_filled_as_the_code_takes_it(ran: Ran) -> None:
+    run = ran(FILE, "weigh", count=200)
     assert len(values(run) - {-1}) > 1
     assert any("weight" in str(output.arguments) or ".pieces" in str(run.shown) for output in run.outputs)
 
 
 @pytest.mark.docker
-def test_no_address_is_among_the_members_of_a_struct_that_is_only_listed(sandbox: Sandbox) -> None:
-    first, again = (ran("sealed", sandbox) for _ in range(2))
+def test_no_address_is_among_the_members_of_a_struct_that_is_only_listed(
+    ran: Ran,
+) -> None:
+    first, again = (ran(FILE, "sealed") for _ in range(2))
     assert first.outputs == again.outputs
 
 
 @pytest.mark.docker
-def test_options_are_given_as_many_as_are_counted(sandbox: Sandbox) -> None:
-    assert values(ran("options", sandbox, count=150)) == {0, 1, 2}
+def test_options_are_given_as_many_as_are_counted(ran: Ran) -> None:
+    assert values(ran(FILE, "options", count=150)) == {0, 1, 2}
 
 
 def test_what_was_guessed_becomes_what_it_is_taken_for() -> None:
