@@ -126,6 +126,28 @@ int sealed(char *key, int n)
     return seal(&parcel) > 3 ? n : -1;
 }
 
+static unsigned sum_of(const unsigned char *from, int count)
+{
+    unsigned sum = 0;
+    while (count-- > 0)
+        sum += from[count];
+    return sum;
+}
+
+int piled(Pile *pile, int letter)
+{
+    pile->letters[pile->height & 3] = letter;
+    return sum_of(pile->letters, pile->height & 3) % 100;
+}
+
+int appended(Row *row, unsigned count, unsigned *more)
+{
+    if (row->used > 0 && row->cells[row->used - 1] == more[0])
+        return -1;
+    memcpy(row->cells + row->used, more, count * 4);
+    return row->used + count;
+}
+
 struct weight { int grams, pieces; };
 
 int weigh(void *thing, void *other)
@@ -167,6 +189,8 @@ def values(run: Execution) -> set[object]:
         ("taller", {3, 4}),
         ("fill", {3, 4, 5}),
         ("passed_on", {2, 3, 4}),
+        ("piled", {2, 3}),
+        ("appended", {2, 3, 4, 5}),
         ("sealed", {2, 3}),
     ],
 )

@@ -213,7 +213,7 @@ class Retyping:
         return tag
 
     def _retype_name(self, name: str, shape: str) -> bool:
-        made = self.standins
+        made, shape = self.standins, _writable(shape)
         if name in made.variables or name in made.constants:
             if not self._once("variable", name, shape):
                 return False
@@ -243,7 +243,7 @@ class Retyping:
         return was == "struct" and bool(self.standins.structs.get(tag))
 
     def _retype_member(self, member: str, shape: str, owner: str | None) -> bool:
-        changed = False
+        changed, shape = False, _writable(shape)
         if owner is not None and member not in self.standins.structs[owner]:
             owner = None
         for tag, members in self.standins.structs.items():
@@ -255,3 +255,8 @@ class Retyping:
                 members[member] = shape
                 changed = True
         return changed
+
+
+def _writable(shape: str) -> str:
+    """The shape without ``const``: what may be written to can be handed to what only reads it too."""
+    return re.sub(r"\bconst\b\s*", "", shape)

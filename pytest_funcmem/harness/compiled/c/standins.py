@@ -58,6 +58,7 @@ def type_macro(arguments: Sequence[str], place: int) -> str | None:
 def shape_of(written: str) -> str:
     """The shape of a type as the compiler writes it, such as ``char *``, ``int (*)(void)`` or ``char[4]``."""
     written = re.sub(r":\d+$", "", written.strip())  # what a bit-field holds
+    written = re.sub(r"\s*\brestrict\b", "", written)
     if "(*" in written:
         place = written.index("(*") + 2
         while place < len(written) and written[place] == "*":

@@ -64,7 +64,7 @@ class CToolkit:
     """See ``Toolkit``."""
 
     language: Language = "c"
-    version = "2"
+    version = "3"
     programs: Mapping[str, Path] = MappingProxyType({PROGRAM: _RUNNER})
 
     def prepare(
