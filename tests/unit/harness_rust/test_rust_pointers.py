@@ -100,3 +100,90 @@ def test_values_of_other_crates_are_read_from_texts_or_are_defaults(workbench: W
     (run,) = workbench.run(FOREIGN, "marked", count=40)
     assert all(output.outcome == "returned" for output in run.outputs), run.outputs
     assert len({str(output.value) for output in run.outputs}) > 1
+
+
+DYNAMIC = """\
+use std::fmt::{Error, Write};
+use std::io;
+
+pub trait Shape { fn area(&mut self) -> u32; }
+
+pub fn told(out: &mut dyn Write, log: &mut dyn io::Write, shape: &mut dyn Shape) -> Result<u32, Error> {
+    let area = shape.area();
+    write!(out, "area {}", area)?;
+    log.write_all(b"done").map_err(|_| Error)?;
+    Ok(area)
+}
+"""
+
+
+def test_what_is_written_to_a_trait_object_is_seen(workbench: Workbench) -> None:
+    (run,) = workbench.run(DYNAMIC, "told", count=12)
+    assert all(output.outcome == "returned" for output in run.outputs), run.outputs
+    for output in run.outputs:
+        area = output.value[2][0][1]
+        assert output.arguments["out"] == f"area {area}"
+        assert output.arguments["log"][0] == "bytes"
+
+
+RECORDS = """\
+pub unsafe fn kind(header: *const libc::Elf64_Phdr) -> u32 {
+    match (*header).p_type {
+        libc::PT_LOAD => 1,
+        libc::PT_NOTE => 2,
+        _ => 3,
+    }
+}
+"""
+
+
+def test_records_of_the_c_library_hold_its_constants(workbench: Workbench) -> None:
+    (run,) = workbench.run(RECORDS, "kind", count=60)
+    values = {output.value for output in run.outputs if output.outcome == "returned"}
+    assert values == {1, 2, 3}
+    assert len(set(run.shown)) > 3
+
+
+SERIALIZED = """\
+use serde::{Serialize, Serializer};
+
+pub struct Pair { left: u32, right: Option<String> }
+
+impl Serialize for Pair {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.right {
+            Some(text) => serializer.serialize_str(&format!("{} {}", self.left, text)),
+            None => serializer.serialize_u32(self.left),
+        }
+    }
+}
+"""
+
+
+def test_serializers_and_wakers_are_there(workbench: Workbench) -> None:
+    (run,) = workbench.run(SERIALIZED, "Pair.serialize", count=20)
+    assert all(output.outcome == "returned" for output in run.outputs), run.outputs
+    assert len({str(output.value) for output in run.outputs}) > 3
+    (run,) = workbench.run(POLLED, "Ready.poll", count=30)
+    assert {output.value[1] for output in run.outputs if output.value} == {"Pending", "Ready"}, run.outputs
+
+
+POLLED = """\
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+pub struct Ready { left: u32 }
+
+impl Future for Ready {
+    type Output = u32;
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<u32> {
+        if self.left % 2 == 0 {
+            return Poll::Ready(self.left);
+        }
+        self.left -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+"""

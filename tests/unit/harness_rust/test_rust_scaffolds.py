@@ -215,3 +215,36 @@ def test_a_type_that_is_made_for_a_trait_may_ask_for_another() -> None:
     assert rendered is not None
     assert "impl Leaf for Made_impl_Leaf" in rendered.text
     assert "type Part = Made_impl_Leaf;" in rendered.text
+
+
+NAMED = """\
+const LIMIT: usize = 1 << 12;
+const NAME: &str = "the name";
+static OTHER: u32 = 3;
+fn within(size: usize, kind: i32, name: &str) -> bool {
+    size < LIMIT && kind == libc::PT_LOAD && name != NAME && OTHER > 2
+}
+"""
+
+
+def test_constants_that_a_function_names_are_among_its_values() -> None:
+    function = find(NAMED, "within")
+    rendered = render(new_plan(function, RustFile.read(function)))
+    assert rendered is not None
+    assert "LIMIT as i128, libc::PT_LOAD as i128]" in rendered.text
+    assert "texts: &[NAME]" in rendered.text
+
+
+ARGUED = """\
+pub trait Table: Sized { type Action: Act<Self>; fn action(&self, at: u8) -> Self::Action; type Index: Copy; }
+pub trait Act<T: Table> { fn shift(self) -> Option<T::Index>; }
+fn run<T: Table>(table: &T) -> bool { table.action(3).shift().is_some() }
+"""
+
+
+def test_types_that_are_made_for_traits_of_each_other_name_each_other() -> None:
+    function = find(ARGUED, "run")
+    rendered = render(new_plan(function, RustFile.read(function)))
+    assert rendered is not None
+    assert "impl Act<Made_impl_Table> for Made_impl_Act" in rendered.text
+    assert "fn shift(self) -> Option<<Made_impl_Table as Table>::Index>" in rendered.text

@@ -45,6 +45,8 @@ _BY_TRAIT: Mapping[str, str] = MappingProxyType(
         "BufMut": "Vec<u8>",
         "Rng": "rand::rngs::StdRng",
         "RngCore": "rand::rngs::StdRng",
+        "Serializer": "serde_json::value::Serializer",
+        "Deserializer": "serde_json::Value",
     }
 )
 _BY_ARGUMENT: Mapping[str, str] = MappingProxyType(
@@ -178,7 +180,9 @@ def own_type(plan: Plan, trait: str, argument: str) -> str:
             and item.name in _plain_types(plan)
         ):
             return item.name
-    plan.traits.setdefault(f"own {trait}", {"argument": argument})
+    parts = plan.traits.setdefault(f"own {trait}", {"argument": argument})
+    if argument not in parts["argument"].split("\n"):
+        parts["argument"] += f"\n{argument}"
     return f"Made_impl_{trait}"
 
 

@@ -8,9 +8,11 @@ from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.signature import split_types
 
-__all__ = ["constant_value"]
+__all__ = ["constant_value", "named_constants"]
 
 _DEEPEST = 8
+_NUMBER = re.compile(r"(?:(?:std|core)::\w+::|libc::)?(?:[iu](?:8|16|32|64|128|size)|c_[a-z]+)")
+_TEXT = re.compile(r"&\s*(?:'static\s+)?str")
 
 
 def constant_value(plan: Plan, name: str, kind: str) -> str:
@@ -75,3 +77,29 @@ def _named_value(plan: Plan, kind: str, number: int, name: str, depth: int) -> s
             texts = [flattened(plan.file.tree.source(part), plan.names) for part in types]
             return f"{kind}({', '.join(_value(plan, text, number, name, depth + 1) for text in texts)})"
     return "unsafe { std::mem::zeroed() }"
+
+
+def named_constants(plan: Plan) -> tuple[list[str], list[str]]:
+    """Constants that the original names, in order: whole numbers, and texts."""
+    kinds = dict(plan.constants)
+    for item, _ in plan.taken_items():
+        declared = item.node.child_by_field_name("type")
+        if item.kind == "const" and declared is not None:
+            kinds[item.name] = flattened(plan.file.tree.source(declared), plan.names)
+    numbers: list[str] = []
+    texts: list[str] = []
+    code = flattened(plan.function.code, plan.names)
+    for name in dict.fromkeys(re.findall(r"(?<![\w.:])(?:libc::)?[A-Z][A-Z0-9_]+\b(?!\s*[:(!<])", code)):
+        if name.startswith("libc::"):
+            if "libc" in plan.names.crates and not name.endswith("_INITIALIZER"):
+                numbers.append(name)
+            continue
+        kind = kinds.get(name, "")
+        for _ in range(_DEEPEST):
+            stand_in = plan.types.get(kind)
+            kind = stand_in.alias if stand_in is not None and stand_in.alias is not None else kind
+        if _NUMBER.fullmatch(kind):
+            numbers.append(name)
+        elif _TEXT.fullmatch(kind):
+            texts.append(name)
+    return numbers, texts

@@ -15,7 +15,7 @@ from pytest_funcmem.harness.compiled.rust.concrete import (
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.items import Item
 from pytest_funcmem.harness.compiled.rust.plan import Plan
-from pytest_funcmem.harness.compiled.rust.projections import projected
+from pytest_funcmem.harness.compiled.rust.projections import named_projections, projected
 from pytest_funcmem.harness.compiled.rust.signature import (
     Parameter,
     Signature,
@@ -33,11 +33,17 @@ _ITERATOR = re.compile(r"\b(?:impl|dyn)\s+(?:\w+::)*(?:Iterator|DoubleEndedItera
 
 
 def made_trait(plan: Plan, trait: Item, argument: str) -> str:
-    """A type that has a trait of the file, and those that it asks for: what it must do is made up."""
+    """A type that has a trait of the file, and those that it asks for: what it must do is made up.
+
+    Args:
+        plan: What there is.
+        trait: The trait.
+        argument: What the trait is given, a line for each choice.
+    """
     name = f"Made_impl_{trait.name}"
     lines = [opaque_type(name, trait.name)]
     by_name = {item.name: item for item, _ in plan.taken_items() if item.kind == "trait"}
-    pending, done = [(trait, argument)], {trait.name}
+    pending, done = [(trait, given) for given in argument.split("\n")], {trait.name}
     while pending:
         wanted, given = pending.pop()
         lines.append(_made_impl(plan, wanted, name, given))
@@ -62,13 +68,13 @@ def made_object(trait: str) -> str:
 
 def _behind(name: str, trait: str) -> str:
     """How values of a type are made where only its trait is asked for, behind a pointer."""
-    leaked = f"let value: &'l mut {name} = Box::leak(Box::new({name}::make(source))); value"
+    lent = f"let value: &'l mut {name} = funcmem::lent({name}::make(source)); value"
     return "\n".join(
         make_impl(kind, body, opening="<'l>")
         for kind, body in (
-            (f"Box<dyn {trait} + 'l>", f"Box::new({name}::make(source))"),
-            (f"&'l mut (dyn {trait} + 'l)", leaked),
-            (f"&'l (dyn {trait} + 'l)", leaked),
+            (f"Box<dyn {trait} + 'l>", f"funcmem::boxed({name}::make(source))"),
+            (f"&'l mut (dyn {trait} + 'l)", lent),
+            (f"&'l (dyn {trait} + 'l)", lent),
         )
     )
 
@@ -80,6 +86,8 @@ def _made_impl(plan: Plan, trait: Item, name: str, argument: str) -> str:
     for generic, kind in zip(generics, split_types(argument), strict=False):
         if "=" not in kind:
             concrete[generic.name] = kind
+    bounds_of = {generic.name: generic.bounds for generic in generics}
+    with_self = {**concrete, "Self": name}
     lifetimes = [generic for generic in generics_of(plan, trait.node) if generic.kind == "lifetime"]
     listed = ", ".join(["'static"] * len(lifetimes) + [concrete[generic.name] for generic in generics])
     members = []
@@ -90,7 +98,7 @@ def _made_impl(plan: Plan, trait: Item, name: str, argument: str) -> str:
             equal = re.search(rf"\b{re.escape(member.name)}\s*=\s*([^,>]+)", argument)
             bounds = member.node.child_by_field_name("bounds")
             texts = [flattened(tree.source(bounds), plan.names).lstrip(": ")] if bounds is not None else []
-            kind = equal[1].strip() if equal else type_for_bounds(plan, texts, concrete)
+            kind = equal[1].strip() if equal else type_for_bounds(plan, texts, with_self)
             members.append(f"type {member.name} = {kind};")
         elif member.kind == "const" and member.node.child_by_field_name("value") is None:
             declared = member.node.child_by_field_name("type")
@@ -98,6 +106,7 @@ def _made_impl(plan: Plan, trait: Item, name: str, argument: str) -> str:
             members.append(f"const {member.name}: {text} = {_constant(text)};")
         elif member.kind == "fn" and member.node.child_by_field_name("body") is None:
             head = flattened(tree.source(member.node), plan.names).rstrip().removesuffix(";")
+            head = named_projections(plan, head, bounds_of)
             for parameter, kind in concrete.items():
                 head = re.sub(rf"\b{parameter}\b(?!\s*:)", kind, head)
             for lifetime in lifetimes:

@@ -26,12 +26,20 @@ class _Literals:
     chars: dict[str, None] = field(default_factory=dict)
 
 
-def pools_text(function: SourceFunction, helpers: Sequence[str] = ()) -> str:
+def pools_text(
+    function: SourceFunction,
+    helpers: Sequence[str] = (),
+    *,
+    numbers: Sequence[str] = (),
+    names: Sequence[str] = (),
+) -> str:
     """The pools as a static of a program.
 
     Args:
         function: The original, whose literals come first, with neighbours.
         helpers: Texts of what it reaches: some of their literals follow.
+        numbers: Constants that it names and that are whole numbers.
+        names: Constants that it names and that are texts.
     """
     own, others = _literals(function.code), _Literals()
     for helper in helpers:
@@ -42,11 +50,13 @@ def pools_text(function: SourceFunction, helpers: Sequence[str] = ()) -> str:
     ints = list(dict.fromkeys([*list(own.ints)[:_MOST], *list(others.ints)[:_MOST_OTHERS]]))
     texts = list(dict.fromkeys([*list(own.texts)[:_MOST], *list(others.texts)[:_MOST_OTHERS]]))
     chars = list(dict.fromkeys([*list(own.chars)[:_MOST], *list(others.chars)[:_MOST_OTHERS]]))
-    ints_text = ", ".join(str(number) for number in ints if -(2**127) <= number < 2**127)
+    named = [f"{name} as i128" for name in numbers[:_MOST]]
+    ints_text = ", ".join([*(str(number) for number in ints if -(2**127) <= number < 2**127), *named])
+    texts_text = ", ".join([*map(quoted, texts), *names[:_MOST_OTHERS]])
     return (
         "pub static __FUNCMEM_POOLS: funcmem::Pools = funcmem::Pools { "
         f"ints: &[{ints_text}], floats: &[{', '.join(list(own.floats)[:_MOST])}], "
-        f"texts: &[{', '.join(map(quoted, texts))}], "
+        f"texts: &[{texts_text}], "
         f"chars: &[{', '.join(map(_character, chars))}] }};"
     )
 

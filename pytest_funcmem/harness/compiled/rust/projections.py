@@ -9,7 +9,7 @@ from dataclasses import replace
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.signature import Generic, Signature
 
-__all__ = ["projected"]
+__all__ = ["named_projections", "projected"]
 
 _KNOWN = {
     "Item": ("Iterator", "IntoIterator"),
@@ -41,10 +41,7 @@ def projected(plan: Plan, signature: Signature, own: Mapping[str, str]) -> Signa
     def whole(text: str) -> str:
         for name, kind in own.items():
             text = re.sub(rf"\bSelf::{name}\b", kind, text)
-        for name, listed in bounds.items():
-            for inner in set(re.findall(rf"(?<![\w:]){name}::([A-Z]\w*)", text)):
-                text = re.sub(rf"(?<![\w:]){name}::{inner}\b", _named(plan, name, listed, inner), text)
-        return text
+        return named_projections(plan, text, bounds)
 
     return replace(
         signature,
@@ -54,6 +51,14 @@ def projected(plan: Plan, signature: Signature, own: Mapping[str, str]) -> Signa
             Generic(g.name, g.kind, [whole(bound) for bound in g.bounds], g.type) for g in signature.generics
         ),
     )
+
+
+def named_projections(plan: Plan, text: str, bounds: Mapping[str, Sequence[str]]) -> str:
+    """A text in which ``T::Name`` says of which of a parameter's traits the name is."""
+    for name, listed in bounds.items():
+        for inner in sorted(set(re.findall(rf"(?<![\w:]){name}::([A-Z]\w*)", text))):
+            text = re.sub(rf"(?<![\w:]){name}::{inner}\b", _named(plan, name, listed, inner), text)
+    return text
 
 
 def _named(plan: Plan, parameter: str, bounds: Sequence[str], name: str) -> str:

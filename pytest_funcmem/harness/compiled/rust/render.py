@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from pytest_funcmem.harness.compiled.rust.constants import constant_value
+from pytest_funcmem.harness.compiled.rust.constants import constant_value, named_constants
 from pytest_funcmem.harness.compiled.rust.driver import answering, driver_text, made_object, made_trait
 from pytest_funcmem.harness.compiled.rust.flatten import flattened, without_attributes
 from pytest_funcmem.harness.compiled.rust.items import Item, Member
@@ -118,7 +118,10 @@ def render(plan: Plan) -> Rendered | None:
         if item.kind in ("struct", "enum", "union"):
             for owner, text in value_impls(plan, item):
                 out.write(owner, text)
-    out.write("driver", pools_text(plan.function, _helpers(plan)))
+    numbers, texts = named_constants(plan)
+    if "pools" in plan.left_out:
+        numbers, texts = [], []
+    out.write("pools", pools_text(plan.function, _helpers(plan), numbers=numbers, names=texts))
     out.write("driver", driver)
     text = "\n".join(out.lines) + "\n"
     hole = next(place for place, line in enumerate(out.lines, 1) if HOLE in line)

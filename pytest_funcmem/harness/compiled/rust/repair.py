@@ -52,7 +52,7 @@ _OPERANDS = frozenset({"E0369", "E0368", "E0600"})
 def leave_out(work: Work, owner: str) -> bool:
     """Do without whatever a message is about."""
     plan = work.plan
-    if owner.startswith(("use ", "make ", "dump ")):
+    if owner == "pools" or owner.startswith(("use ", "make ", "dump ")):
         if owner in plan.left_out:
             return False
         plan.left_out.add(owner)
@@ -158,16 +158,20 @@ def repair(
         code = message["code"]
         owner = work.owner(message)
         handled = False
-        if code in (
-            "E0432",
-            "E0433",
-            "E0252",
-            "E0254",
-            "E0255",
-            "E0428",
-            "E0603",
-            "E0365",
-        ) and owner.startswith(("use ", "extra ")):
+        if owner == "pools" or (
+            code
+            in (
+                "E0432",
+                "E0433",
+                "E0252",
+                "E0254",
+                "E0255",
+                "E0428",
+                "E0603",
+                "E0365",
+            )
+            and owner.startswith(("use ", "extra "))
+        ):
             handled = leave_out(work, owner)
         elif code == "E0432":
             handled = name_missing(work, message)

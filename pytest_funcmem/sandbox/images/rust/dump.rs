@@ -7,13 +7,14 @@ use std::collections::*;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fmt::Debug;
 use std::marker::PhantomData;
-use std::ops::{Range, RangeInclusive};
+use std::ops::{Bound, ControlFlow, Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::task::Poll;
 
 use crate::encoding::Encoding;
-use crate::pointers::dump_pointer;
+use crate::pointers::{dump_pointer, dump_unnamed};
 
 const DEEPEST: usize = 60;
 const MOST_ITEMS: usize = 20_000;
@@ -32,7 +33,12 @@ pub trait Dump {
 }
 
 impl<T: ?Sized> Dump for T {
-    default fn dump(&self, _depth: usize) -> Encoding {
+    default fn dump(&self, depth: usize) -> Encoding {
+        if std::mem::size_of::<&T>() > std::mem::size_of::<usize>() {
+            if let Some(known) = dump_unnamed(self as *const T as *const u8 as usize, depth) {
+                return known;
+            }
+        }
         self.described()
     }
 
@@ -134,6 +140,8 @@ scalars! {
     dyn std::error::Error => |value| Encoding::Value("Error".to_string(), value.to_string());
     dyn std::error::Error + Send => |value| Encoding::Value("Error".to_string(), value.to_string());
     dyn std::error::Error + Send + Sync => |value| Encoding::Value("Error".to_string(), value.to_string());
+    std::task::Waker => |_value| Encoding::Opaque("Waker".to_string());
+    std::task::Context<'_> => |_value| Encoding::Opaque("Context".to_string());
     std::io::Error => |value| Encoding::Value("io::Error".to_string(), format!("{:?}: {}", value.kind(), value));
 }
 
@@ -264,6 +272,34 @@ impl<T, E> Dump for Result<T, E> {
         match self {
             Ok(value) => variant("Ok", vec![value.dump(depth + 1)]),
             Err(error) => variant("Err", vec![error.dump(depth + 1)]),
+        }
+    }
+}
+
+impl<T> Dump for Poll<T> {
+    fn dump(&self, depth: usize) -> Encoding {
+        match self {
+            Poll::Pending => variant("Pending", vec![]),
+            Poll::Ready(value) => variant("Ready", vec![value.dump(depth + 1)]),
+        }
+    }
+}
+
+impl<B, C> Dump for ControlFlow<B, C> {
+    fn dump(&self, depth: usize) -> Encoding {
+        match self {
+            ControlFlow::Break(value) => variant("Break", vec![value.dump(depth + 1)]),
+            ControlFlow::Continue(value) => variant("Continue", vec![value.dump(depth + 1)]),
+        }
+    }
+}
+
+impl<T> Dump for Bound<T> {
+    fn dump(&self, depth: usize) -> Encoding {
+        match self {
+            Bound::Included(value) => variant("Included", vec![value.dump(depth + 1)]),
+            Bound::Excluded(value) => variant("Excluded", vec![value.dump(depth + 1)]),
+            Bound::Unbounded => variant("Unbounded", vec![]),
         }
     }
 }

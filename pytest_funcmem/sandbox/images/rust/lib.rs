@@ -16,6 +16,7 @@ mod world;
 pub use dump::{drained, Dump};
 pub use encoding::Encoding;
 pub use make::{make_bytes, make_string, Make};
+pub use pointers::{boxed, lent};
 pub use run::{blocked, formatted, Run};
 pub use serve::{serve, Program};
 pub use world::{answer, hit, made_default, is_deep, opaque_id, unmakeable, unreached, Pools, Source, NO_POOLS};
@@ -44,52 +45,54 @@ macro_rules! stand_in_type {
 #[macro_export]
 macro_rules! stand_in_trait {
     (Debug [$($parameter:tt)*] $kind:ty) => {
-        impl<$($parameter)*> std::fmt::Debug for $kind {
-            fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+        impl<$($parameter)*> ::std::fmt::Debug for $kind {
+            fn fmt(&self, out: &mut ::std::fmt::Formatter) -> ::std::fmt::Result {
                 out.write_str(&$crate::Dump::encoded(self).source())
             }
         }
     };
     (Display [$($parameter:tt)*] $kind:ty) => {
-        impl<$($parameter)*> std::fmt::Display for $kind {
-            fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+        impl<$($parameter)*> ::std::fmt::Display for $kind {
+            fn fmt(&self, out: &mut ::std::fmt::Formatter) -> ::std::fmt::Result {
                 out.write_str(&$crate::Dump::encoded(self).source())
             }
         }
     };
     (PartialEq [$($parameter:tt)*] $kind:ty) => {
-        impl<$($parameter)*> PartialEq for $kind {
+        impl<$($parameter)*> ::std::cmp::PartialEq for $kind {
             fn eq(&self, other: &Self) -> bool {
                 $crate::Dump::encoded(self).json() == $crate::Dump::encoded(other).json()
             }
         }
     };
     (Eq [$($parameter:tt)*] $kind:ty) => {
-        impl<$($parameter)*> Eq for $kind {}
+        impl<$($parameter)*> ::std::cmp::Eq for $kind {}
     };
     (PartialOrd [$($parameter:tt)*] $kind:ty) => {
-        impl<$($parameter)*> PartialOrd for $kind {
-            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-                Some($crate::Dump::encoded(self).json().cmp(&$crate::Dump::encoded(other).json()))
+        impl<$($parameter)*> ::std::cmp::PartialOrd for $kind {
+            fn partial_cmp(&self, other: &Self) -> ::std::option::Option<::std::cmp::Ordering> {
+                ::std::option::Option::Some(::std::cmp::Ord::cmp(
+                    &$crate::Dump::encoded(self).json(), &$crate::Dump::encoded(other).json(),
+                ))
             }
         }
     };
     (Ord [$($parameter:tt)*] $kind:ty) => {
-        impl<$($parameter)*> Ord for $kind {
-            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-                $crate::Dump::encoded(self).json().cmp(&$crate::Dump::encoded(other).json())
+        impl<$($parameter)*> ::std::cmp::Ord for $kind {
+            fn cmp(&self, other: &Self) -> ::std::cmp::Ordering {
+                ::std::cmp::Ord::cmp(&$crate::Dump::encoded(self).json(), &$crate::Dump::encoded(other).json())
             }
         }
     };
     (Hash [$($parameter:tt)*] $kind:ty) => {
-        impl<$($parameter)*> std::hash::Hash for $kind {
-            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-                $crate::Dump::encoded(self).json().hash(state)
+        impl<$($parameter)*> ::std::hash::Hash for $kind {
+            fn hash<H: ::std::hash::Hasher>(&self, state: &mut H) {
+                ::std::hash::Hash::hash(&$crate::Dump::encoded(self).json(), state)
             }
         }
     };
     (Default [$($parameter:tt)*] $kind:ty) => {
-        impl<$($parameter)*> Default for $kind {
+        impl<$($parameter)*> ::std::default::Default for $kind {
             fn default() -> Self {
                 $crate::made_default::<Self>()
             }

@@ -10,7 +10,11 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use crate::world::{unmakeable, Source};
 
-const MOST_TEXTS: usize = 4;
+/// Texts that types of other crates can be read from: numbers, dates, versions, addresses, data.
+const READABLE: [&str; 16] = [
+    "12", "{\"a\": 1, \"b\": [\"x\"]}", "1.2.3", "0.5", "http://a.b/c?d=1", "true", "[1, -2.5, null]", "2020-02-29",
+    "\"text\"", "127.0.0.1", "a=1", "2021-03-04T05:06:07Z", "/a/b", "en", "a", "00000000-0000-0000-0000-00000000000a",
+];
 
 /// How a value of a type is made.
 pub trait Make: Sized {
@@ -55,7 +59,7 @@ impl<T> MakeOtherwise for T {
     }
 }
 
-/// What can be read from a text: from one that was chosen, or from the next that can be read.
+/// What can be read from a text: from one that was chosen, or from the next usual one that can be read.
 trait MakeFromText: Sized {
     fn made_from_text(source: &mut Source) -> Self;
 }
@@ -68,8 +72,10 @@ impl<T> MakeFromText for T {
 
 impl<T: FromStr> MakeFromText for T {
     fn made_from_text(source: &mut Source) -> T {
-        let read = (0..MOST_TEXTS).find_map(|_| source.text().parse().ok());
-        read.unwrap_or_else(|| T::made_by_default(source))
+        let chosen = source.text().parse();
+        let start = source.next() as usize;
+        let usual = || (0..READABLE.len()).find_map(|place| READABLE[(start + place) % READABLE.len()].parse().ok());
+        chosen.ok().or_else(usual).unwrap_or_else(|| T::made_by_default(source))
     }
 }
 
@@ -99,20 +105,27 @@ impl<T> MakeLast for T {
         if name.starts_with("libc::") && !std::mem::needs_drop::<T>() {
             return plain(source);
         }
+        // A type with one value needs no choice. What has none is at the most said to be impossible.
+        if std::mem::size_of::<T>() == 0 && !name.starts_with("main::") && !name.ends_with("Infallible") {
+            return unsafe { std::mem::zeroed() };
+        }
         unmakeable(name)
     }
 }
 
-/// A record of the C library: zeros, and a few small numbers somewhere among them.
+/// A record of the C library: zeros, and numbers at its beginning and somewhere else.
 fn plain<T>(source: &mut Source) -> T {
     let mut made = std::mem::MaybeUninit::<T>::zeroed();
     let words = std::mem::size_of::<T>() / 4;
-    for _ in 0..source.below(4) {
-        let (place, number) = (source.next() as usize, source.next() % 1024);
+    let mut note = crate::dump::short_name::<T>();
+    for turn in 0..1 + source.below(4) {
+        let (place, number) = (if turn == 0 { 0 } else { source.next() as usize }, source.int() as u32);
         if words > 0 {
+            note += &format!(" {}: {number}", place % words);
             unsafe { made.as_mut_ptr().cast::<u32>().add(place % words).write_unaligned(number) };
         }
     }
+    crate::world::with_world(|world| world.notes.push(note));
     unsafe { made.assume_init() }
 }
 

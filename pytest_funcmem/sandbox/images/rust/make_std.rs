@@ -7,10 +7,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::*;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::dump::Dump;
 use crate::make::{made, of_parts, Make};
+use crate::pointers::{boxed, lent};
 use crate::world::{answer, Source};
 
 fn path(source: &mut Source) -> PathBuf {
@@ -78,8 +81,11 @@ made! {
     std::process::Command => |source| std::process::Command::new(source.text());
     io::Sink => |_source| io::sink();
     io::Empty => |_source| io::empty();
-    Box<dyn io::Read> => |source| Box::new(io::Cursor::new(Vec::<u8>::make(source)));
-    Box<dyn io::BufRead> => |source| Box::new(io::Cursor::new(Vec::<u8>::make(source)));
+    Box<dyn io::Read> => |source| boxed(io::Cursor::new(Vec::<u8>::make(source)));
+    Box<dyn io::Write> => |_source| boxed(Vec::<u8>::new());
+    Box<dyn io::Write + Send> => |_source| boxed(Vec::<u8>::new());
+    Waker => |_source| Arc::new(Woken).into();
+    Box<dyn io::BufRead> => |source| boxed(io::Cursor::new(Vec::<u8>::make(source)));
 }
 
 of_parts! {
@@ -87,20 +93,32 @@ of_parts! {
     ['a] &'a OsStr => |source| Box::leak(OsString::make(source).into_boxed_os_str());
     ['a] &'a std::ffi::CStr => |source| Box::leak(CString::make(source).into_boxed_c_str());
     ['a] &'a (dyn Error + 'static) => |source| Box::leak(Box::<dyn Error>::make(source));
-    ['a] &'a mut dyn std::fmt::Write => |_source| Box::leak(Box::new(String::new()));
-    ['a] &'a mut dyn io::Read => |source| Box::leak(Box::new(io::Cursor::new(Vec::<u8>::make(source))));
-    ['a] &'a mut dyn io::BufRead => |source| Box::leak(Box::new(io::Cursor::new(Vec::<u8>::make(source))));
+    ['a] &'a mut dyn std::fmt::Write => |_source| lent(String::new());
+    ['a] &'a mut dyn io::Read => |source| lent(io::Cursor::new(Vec::<u8>::make(source)));
+    ['a] &'a mut dyn io::BufRead => |source| lent(io::Cursor::new(Vec::<u8>::make(source)));
+    ['a] Context<'a> => |source| Context::from_waker(lent(Waker::make(source)));
+    [T] std::task::Poll<T> =>
+        |source| if source.below(4) == 1 { std::task::Poll::Pending } else { std::task::Poll::Ready(T::make(source)) };
     [T] std::future::Ready<T> => |source| std::future::ready(T::make(source));
-    [T: 'static] Box<dyn Iterator<Item = T>> => |source| Box::new(Vec::<T>::make(source).into_iter());
-    [T: 'static + Send] Box<dyn Iterator<Item = T> + Send> => |source| Box::new(Vec::<T>::make(source).into_iter());
-    [T: 'static] Box<dyn DoubleEndedIterator<Item = T>> => |source| Box::new(Vec::<T>::make(source).into_iter());
+    [T: 'static] Box<dyn Iterator<Item = T>> => |source| boxed(Vec::<T>::make(source).into_iter());
+    [T: 'static + Send] Box<dyn Iterator<Item = T> + Send> => |source| boxed(Vec::<T>::make(source).into_iter());
+    [T: 'static] Box<dyn DoubleEndedIterator<Item = T>> => |source| boxed(Vec::<T>::make(source).into_iter());
     ['a, T: 'static] &'a mut dyn Iterator<Item = T> =>
-        |source| Box::leak(Box::new(Vec::<T>::make(source).into_iter()));
-    ['a] &'a mut dyn io::Write => |_source| Box::leak(Box::new(Vec::<u8>::new()));
+        |source| lent(Vec::<T>::make(source).into_iter());
+    ['a] &'a mut dyn io::Write => |_source| lent(Vec::<u8>::new());
     [T] io::Cursor<T> => |source| io::Cursor::new(T::make(source));
     [R: io::Read] io::BufReader<R> => |source| io::BufReader::new(R::make(source));
     [W: io::Write] io::BufWriter<W> => |source| io::BufWriter::new(W::make(source));
     [R: io::Read] io::Take<R> => |source| { let limit = source.below(64) as u64; io::Read::take(R::make(source), limit) };
+}
+
+/// Whom a future tells that it is worth asking again.
+struct Woken;
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        answer::<()>("Waker.wake", vec![])
+    }
 }
 
 macro_rules! functions {

@@ -1,5 +1,6 @@
 //! Values behind raw pointers. They stand in an arena that nothing frees, so that they can be looked at afterwards,
 //! whatever the function does with them; a pointer that leads elsewhere is encoded as no more than a pointer.
+//! What only a trait is known of is found in the arena too, by where it stands.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
@@ -94,8 +95,8 @@ unsafe fn dump_values<T>(address: usize, count: usize, depth: usize) -> Encoding
     }
 }
 
-/// Put values into the arena; null where it is full.
-fn placed<T>(values: Vec<T>) -> *mut T {
+/// Move values into the arena; null where it is full, and the values stay where they are.
+fn placed<T>(values: &mut Vec<T>) -> *mut T {
     let (size, count) = (std::mem::size_of::<T>(), values.len());
     let whole = (size * count + MARGIN).next_multiple_of(ALIGNMENT);
     let start = blocks(|blocks| {
@@ -108,8 +109,10 @@ fn placed<T>(values: Vec<T>) -> *mut T {
         Some(start)
     });
     let Some(start) = start else { return null_mut() };
-    let values = std::mem::ManuallyDrop::new(values);
-    unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), start as *mut T, count) };
+    unsafe {
+        std::ptr::copy_nonoverlapping(values.as_ptr(), start as *mut T, count);
+        values.set_len(0);
+    }
     start as *mut T
 }
 
@@ -121,7 +124,7 @@ trait Pointee: Sized {
 impl<T> Pointee for T {
     default fn behind(source: &mut Source) -> *mut T {
         let value = source.deeper(T::make);
-        placed(vec![value])
+        placed(&mut vec![value])
     }
 }
 
@@ -133,7 +136,7 @@ macro_rules! in_a_row {
                 if values.is_empty() {
                     values.push(Default::default());
                 }
-                placed(values)
+                placed(&mut values)
             }
         }
     )*};
@@ -145,7 +148,7 @@ impl Pointee for u8 {
     fn behind(source: &mut Source) -> *mut u8 {
         let mut bytes = u8::make_vec(source);
         bytes.push(0);
-        placed(bytes)
+        placed(&mut bytes)
     }
 }
 
@@ -189,6 +192,37 @@ of_parts! {
     [] *const str => |source| Box::into_raw(source.text().into_boxed_str());
 }
 
+/// A value that may be forgotten to be of its type, and is seen nevertheless.
+pub fn boxed<T>(value: T) -> Box<T> {
+    let mut values = vec![value];
+    match placed(&mut values) {
+        pointer if !pointer.is_null() => unsafe { Box::from_raw(pointer) },
+        _ => Box::new(values.remove(0)),
+    }
+}
+
+/// The same, lent.
+pub fn lent<'l, T>(value: T) -> &'l mut T {
+    unsafe { &mut *Box::into_raw(boxed(value)) }
+}
+
+/// What stands at an address of which only a trait is known.
+pub fn dump_unnamed(address: usize, depth: usize) -> Option<Encoding> {
+    let found = blocks(|blocks| {
+        let is_open = blocks.open.contains(&address);
+        blocks.all.iter().copied().find(|block| block.start == address && block.count == 1 && !is_open)
+    });
+    let block = found.filter(|block| !is_freed(block))?;
+    blocks(|blocks| blocks.open.push(block.start));
+    let value = unsafe { (block.dump)(address, 1, depth + 1) };
+    blocks(|blocks| blocks.open.pop());
+    Some(value)
+}
+
+fn is_freed(block: &Block) -> bool {
+    FREED[(block.start - (&raw const MEMORY as usize)) / ALIGNMENT].load(Ordering::Relaxed)
+}
+
 /// What stands where a pointer leads to, if that was made.
 pub fn dump_pointer(address: usize, depth: usize) -> Encoding {
     let named = |text: &str| Encoding::Opaque(text.to_string());
@@ -201,7 +235,7 @@ pub fn dump_pointer(address: usize, depth: usize) -> Encoding {
         })
     });
     let Some(block) = found else { return named("pointer") };
-    if FREED[(block.start - (&raw const MEMORY as usize)) / ALIGNMENT].load(Ordering::Relaxed) {
+    if is_freed(&block) {
         return named("pointer to what was freed");
     }
     let inside = address - block.start;

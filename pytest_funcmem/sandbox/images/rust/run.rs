@@ -180,7 +180,8 @@ fn finish(run: &mut Run, outcome: &str, value: &str, exception: &str) -> String 
     fields.push_str("},\"module_globals\":{");
     write_changes(&run.globals, true, &mut fields);
     fields.push_str("},\"shown\":[");
-    for (place, text) in run.shown.iter().enumerate() {
+    let notes = with_world(|world| std::mem::take(&mut world.notes));
+    for (place, text) in run.shown.iter().chain(&notes).enumerate() {
         if place > 0 {
             fields.push(',');
         }

@@ -41,6 +41,8 @@ pub struct World {
     lengths: Vec<usize>,
     parked: Vec<(Vec<u32>, u64, usize, usize)>,
     pub scaffold_problem: Option<String>,
+    /// What else is shown to people of what was made: parts that no encoding tells.
+    pub notes: Vec<String>,
 }
 
 static WORLD: Mutex<Option<World>> = Mutex::new(None);
@@ -70,6 +72,7 @@ pub fn begin(choices: Vec<u32>, seed: u64, pools: &'static Pools) {
         lengths: Vec::new(),
         parked: Vec::new(),
         scaffold_problem: None,
+        notes: Vec::new(),
     });
 }
 
