@@ -37,6 +37,10 @@ def bounded(work: Work, message: Message) -> bool:
 _OPERATORS = frozenset(
     {"Add", "Sub", "Mul", "Div", "Rem", "BitAnd", "BitOr", "BitXor", "Shl", "Shr", "Neg", "Not"}
 )
+_INTERNAL = frozenset(
+    {"Try", "FromResidual", "Residual", "Step", "Thin", "Pointee", "Unsize", "CoerceUnsized", "SliceIndex"}
+)
+"""Traits that a compiler would have, and that code cannot ask for."""
 _METHODS = {
     "clone": "Clone",
     "eq": "PartialEq",
@@ -116,6 +120,8 @@ def _copied(plan: Plan, text: str) -> bool:
 def _ask(plan: Plan, parameter: str, wanted: str) -> bool:
     """Let a trait that stands in, and that bounds a parameter, ask for another."""
     wanted = wanted.rpartition(": ")[2] if wanted.startswith(f"{parameter}:") else wanted
+    if wanted.rpartition("::")[2].partition("<")[0] in _INTERNAL:
+        return False
     if not re.fullmatch(r"[\w:]+(?:<[^{}]*>)?", wanted):
         return False
     texts = re.findall(rf"\b{parameter}\s*:([^,;{{}}]*)", plan.file.tree.text)

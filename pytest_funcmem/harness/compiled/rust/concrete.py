@@ -41,6 +41,7 @@ _BY_TRAIT: Mapping[str, str] = MappingProxyType(
         "Signed": "i64",
         "Array": "[u8; 4]",
         "ArrayLength": "generic_array::typenum::U8",
+        "ByteOrder": "byteorder::LittleEndian",
         "Buf": "&'static [u8]",
         "BufMut": "Vec<u8>",
         "Rng": "rand::rngs::StdRng",
@@ -161,7 +162,10 @@ def type_for_bounds(plan: Plan, bounds: Sequence[str], concrete: dict[str, str])
         elif name in plan_traits(plan):
             return own_type(plan, name, argument)
         elif name in _BY_TRAIT and not best:
-            best = _BY_TRAIT[name]
+            kind = _BY_TRAIT[name]
+            root = re.match(r"([a-z]\w*)::", kind)
+            if root is None or root[1] == "std" or root[1] in plan.names.crates:
+                best = kind
     return best or _DEFAULT
 
 
@@ -180,6 +184,18 @@ def own_type(plan: Plan, trait: str, argument: str) -> str:
             and item.name in _plain_types(plan)
         ):
             return item.name
+    for item in plan.file.items:
+        if item.kind != "impl" or item.trait != trait or item.index not in plan.taken:
+            continue
+        generics = [generic for generic in generics_of(plan, item.node) if generic.kind == "type"]
+        everything = next((generic for generic in generics if generic.name == item.name), None)
+        if everything is not None:
+            # The file gives the trait to all types that can do something else.
+            bounds = [b for b in everything.bounds if not re.search(rf"\b{trait}\b", b)]
+            return type_for_bounds(plan, bounds, {})
+    if plan.file.parameters & set(re.findall(r"\w+", argument)):
+        # What a bound names is known when it is asked again.
+        return f"Made_impl_{trait}"
     parts = plan.traits.setdefault(f"own {trait}", {"argument": argument})
     if argument not in parts["argument"].split("\n"):
         parts["argument"] += f"\n{argument}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from pytest_funcmem.harness.compiled.rust.bounds import made_to_have
+from pytest_funcmem.harness.compiled.rust.callables import called
 from pytest_funcmem.harness.compiled.rust.concrete import choose_concrete, choose_made
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.implementations import (
@@ -17,8 +18,15 @@ from pytest_funcmem.harness.compiled.rust.implementations import (
     implement_iterator,
     implement_trait,
 )
-from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
+from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare, traced_words
 from pytest_funcmem.harness.compiled.rust.operators import operator
+from pytest_funcmem.harness.compiled.rust.reopening import (
+    listed_after_all,
+    made_otherwise,
+    named_for_another,
+    sized_otherwise,
+    wrapped_after_all,
+)
 from pytest_funcmem.harness.compiled.rust.results import answered, loosened, tried, unsized
 from pytest_funcmem.harness.compiled.rust.signature import split_types
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, normal, settle, unify
@@ -48,7 +56,22 @@ def mismatch(work: Work, message: Message) -> bool:
                 for one, other in ((left, right), (right, left)):
                     changed = changed or text_after_all(work, one, other) or one_after_all(work, one, other)
                 changed = changed or renumbered(work, message, left, right)
-    return changed
+                changed = changed or listed_after_all(work, left, right)
+                changed = changed or made_otherwise(work, message, left, right)
+                changed = changed or wrapped_after_all(work, message, left, right)
+    return changed or any(mend(work, message) for mend in (sized_otherwise, named_for_another, made_from))
+
+
+def made_from(work: Work, message: Message) -> bool:
+    """``Type::from(value)`` where only the conversion of a type to itself is known."""
+    said = " ".join(str(span["text"]) for span in message["spans"])
+    if "::from(" not in said:
+        return False
+    for span in message["spans"]:
+        for expected, found in _PAIR.findall(str(span["label"])) if span["is_primary"] else ():
+            if expected in work.plan.names.own | set(work.plan.types) and conversion(work, expected, found):
+                return True
+    return False
 
 
 def text_after_all(work: Work, one: str, other: str) -> bool:
@@ -133,7 +156,7 @@ def renumbered(work: Work, message: Message, left: str, right: str) -> bool:
     if "i64" not in pair or not all(kind in _NUMBERS for kind in pair) or pair[0] == pair[1]:
         return False
     other = pair[1 - pair.index("i64")]
-    words = {word for span in message["spans"] for word in re.findall(r"\w+", str(span["text"]))}
+    words = set(traced_words(work, message))
     held = [plan.constants[word] for word in sorted(words & plan.constants.keys())]
     held += [
         text
@@ -147,11 +170,18 @@ def renumbered(work: Work, message: Message, left: str, right: str) -> bool:
         for name, function in table.items()
         if name in words and function.result is not None
     ]
-    for name in held:
-        kind = plan.types.get(name)
-        if kind is not None and kind.alias == "i64" and kind.is_weak:
-            kind.alias, kind.is_weak = other, False
-            return True
+    seen: set[str] = set()
+    while held:
+        # A guess may be part of what is held, such as the value of a future.
+        for name in re.findall(r"[A-Za-z_]\w*", held.pop(0)):
+            kind = plan.types.get(name)
+            if kind is None or kind.alias is None or name in seen:
+                continue
+            seen.add(name)
+            if kind.alias == "i64" and kind.is_weak:
+                kind.alias, kind.is_weak = other, False
+                return True
+            held.append(kind.alias)
     return False
 
 
@@ -163,7 +193,8 @@ def operands(work: Work, message: Message) -> bool:
     named += [*both.groups()] if both else []
     open_names = [name for name in map(bare, named) if is_open(work.plan, name)]
     if not open_names:
-        return operator(work, message)
+        pair = [name for name in map(bare, named) if name in _NUMBERS][:2]
+        return (len(pair) == 2 and renumbered(work, message, *pair)) or operator(work, message)
     code = message["code"]
     if code == "E0600":
         texts = [re.sub(r"\|[^|;{}]*\|", "", str(span["text"])) for span in message["spans"]]
@@ -175,8 +206,10 @@ def operands(work: Work, message: Message) -> bool:
             text = normal(work.plan, bare(other))
             is_operator = re.fullmatch(r"[-+*/%&|^<>=!.\[\]]+|\w+=", other)
             is_type = text and not is_operator and re.fullmatch(r"[\w:<>&' ,\[\]();]+", text)
-            is_known = text and is_type and text != name and not is_open(work.plan, text)
-            if text and is_known and settle(work.plan, name, text, weak="{" in other):
+            is_known = text and is_type and text not in (name, "_") and not is_open(work.plan, text)
+            # The other side may be a guess as well.
+            is_guess = "{" in other or text == "i64"
+            if text and is_known and settle(work.plan, name, text, weak=is_guess):
                 return True
     return settle(work.plan, open_names[0], "i64", weak=True)
 
@@ -193,6 +226,12 @@ def unfulfilled(work: Work, message: Message) -> bool:
         r"cannot (?:add|subtract|multiply|divide|calculate)|no implementation for", text
     ):
         return operands(work, message)
+    awaited = re.search(r"`([^`]+)` is not a future", text)
+    if awaited:
+        name = bare(awaited[1])
+        if is_open(plan, name):
+            return settle(plan, name, f"std::future::Ready<{plan.fresh(name + '_value')}>")
+        return implement_trait(plan, name, "Future")
     resolved = re.search(r"type mismatch resolving `<.* as (\w+)(?:<.*>)?>::(\w+) == ([^`]+)`", text)
     if resolved:
         inner = plan.traits.get(resolved[1], {}).get(f"type {resolved[2]}", "")
@@ -304,7 +343,8 @@ def conversion(work: Work, target: str, source: str) -> bool:
     kind = plan.types.get(target)
     if kind is None or kind.alias is not None:
         if is_open(plan, source):
-            return settle(plan, source, target)
+            whole = normal(plan, target)
+            return settle(plan, source, whole) if whole is not None else loosened(work, source)
         key = f"convert {target} {text}"
         own = plan.names.own | set(plan.types)
         if key in plan.traits or not {target, text} & own or not re.fullmatch(r"[\w:]+", target):
@@ -349,6 +389,7 @@ def bound(work: Work, name: str, trait: str, whole: str) -> bool:
             "FromStr": "i64",
             "Error": "std::fmt::Error",
             "Sum": "i64",
+            **dict.fromkeys(("Binary", "LowerHex", "UpperHex", "Octal"), "i64"),
         }.get(short, "")
         if guess and settle(plan, name, guess):
             return True
@@ -413,7 +454,7 @@ def used_as(work: Work, message: Message) -> bool:
             case "E0599":
                 return False
             case "E0618":
-                return False
+                return called(work, message, name)
     return False
 
 

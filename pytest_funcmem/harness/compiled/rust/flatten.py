@@ -221,9 +221,9 @@ def _rewritten(path: list[str], names: Names, *, is_macro: bool) -> str | None:
     if rest[-1] in _PRELUDE and rest[-1] not in names.own:
         # Behind a path it is another than that which is known everywhere.
         return f"{rest[-2] if len(rest) > 1 else 'crate'}__{rest[-1]}"
-    if len(rest) > 1 and is_foreign and rest[-1] in names.own and rest[-1][:1].isupper():
-        return f"{rest[-2]}__{rest[-1]}"
     for place, word in enumerate(rest):
+        if place and is_foreign and word[:1].isupper() and word in names.own:
+            return "::".join([f"{rest[place - 1]}__{word}", *rest[place + 1 :]])
         if word[:1].isupper() and not (len(word) > 1 and word.isupper() and place + 1 < len(rest)):
             return "::".join(rest[place:])
         if word in names.own and place == len(rest) - 1:

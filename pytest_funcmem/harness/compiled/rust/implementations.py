@@ -25,7 +25,14 @@ _ME = "funcmem::Dump::encoded(self)"
 _TRAITS = {
     "Debug": "std::fmt::Debug for {own} {{ " + _SHOWN + " }}",
     "Display": "std::fmt::Display for {own} {{ " + _SHOWN + " }}",
+    **{
+        name: f"std::fmt::{name} for {{own}} {{{{ " + _SHOWN + " }}"
+        for name in ("Binary", "LowerHex", "UpperHex", "Octal", "LowerExp", "UpperExp")
+    },
     "Error": "std::error::Error for {own} {{}}",
+    "Future": "std::future::Future for {own} {{ type Output = {fresh}; "
+    "fn poll(self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> std::task::Poll<{fresh}> "
+    "{{ std::task::Poll::Ready({poll}) }} }}",
     "Default": "Default for {own} {{ fn default() -> Self {{ funcmem::made_default::<Self>() }} }}",
     "Zero": "num_traits::Zero for {own} {{ "
     "fn zero() -> Self {{ {zero} }} fn is_zero(&self) -> bool {{ {is_zero} }} }}",
@@ -70,6 +77,8 @@ def implement_trait(plan: Plan, name: str, trait: str) -> bool:
     """
     short = re.split(r"[<(]", trait)[0].rpartition("::")[2]
     form = _TRAITS.get(short)
+    if form is None and short == "IntoFuture":
+        short, form = "Future", _TRAITS["Future"]
     given = re.search(r"<(.*)>", trait)
     argument = normal(plan, given[1]) if given else ""
     if form is None or argument is None or not _is_plain(plan, name):
@@ -93,6 +102,7 @@ def implement_trait(plan: Plan, name: str, trait: str) -> bool:
         "read": _answer(f"{name}.read", "funcmem::Dump::encoded(&into.len())"),
         "write": _answer(f"{name}.write", "funcmem::Dump::encoded(what)", kind="()"),
         "next": _answer(f"{name}.next", _ME),
+        "poll": _answer(f"{name}.poll", "funcmem::Dump::encoded(&*self)"),
         "extend": _answer(f"{name}.extend", "funcmem::Dump::encoded(&value)", kind="()"),
         "from_iter": _answer(f"{name}::from_iter", "funcmem::Dump::encoded(&all)"),
     }

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction
 from pytest_funcmem.harness.compiled.rust.render import Rendered
 from pytest_funcmem.harness.compiled.rust.uses import Uses
 
-__all__ = ["TICKS", "Message", "Work", "bare", "in_one_module"]
+__all__ = ["TICKS", "Message", "Work", "bare", "in_one_module", "traced_words"]
 
 Message = dict[str, Any]
 TICKS = re.compile(r"`([^`]+)`")
@@ -36,6 +38,11 @@ class Work:
     uses: Uses
     extra_lines: int
 
+    @cached_property
+    def code(self) -> str:
+        """The function as it is compiled."""
+        return flattened(self.plan.function.code, self.plan.names)
+
     def owner(self, message: Message) -> str:
         """Whose the place is that a message is about."""
         spans = [span for span in message["spans"] if span["is_primary"]] or message["spans"]
@@ -56,6 +63,16 @@ class Work:
             *(kind.functions for kind in self.plan.types.values()),
             *self.plan.own_methods.values(),
         ]
+
+
+def traced_words(work: Work, message: Message) -> list[str]:
+    """The words on a message's lines, then those that the variables among them get their values from."""
+    lines = [str(span["text"]) for span in message["spans"]]
+    words = [word for text in lines for word in re.findall(r"[A-Za-z_]\w*", text)]
+    for word in dict.fromkeys(words):
+        for given in re.findall(rf"\blet\s+(?:mut\s+)?{word}\b[^=;]*=([^;]*);", work.code):
+            words += re.findall(r"[A-Za-z_]\w*", given)
+    return list(dict.fromkeys(words))
 
 
 def in_one_module(message: Message) -> Message:

@@ -73,5 +73,6 @@ def own_method(work: Work, name: str, receiver: str, line: int) -> bool:
         "Self" if name == "clone" else "()" if calls[0].is_statement else None,
         dict(calls[0].closures),
         turbofish=calls[0].types,
+        inferred=calls[0].inferred,
     )
     return True

@@ -56,7 +56,7 @@ def name_missing(work: Work, message: Message) -> bool:
     if "in this scope" not in text and "undeclared type" not in text and "use of" not in text:
         return member_missing(work, message)
     if message["code"] in ("E0412", "E0422", "E0531", "E0433") or "cannot find type" in text:
-        if name[:1].islower() and message["code"] == "E0433":
+        if name.rpartition("__")[2][:1].islower() and message["code"] == "E0433":
             return False
         return add_type(work.plan, name, work.uses)
     if message["code"] == "E0425":
@@ -116,7 +116,7 @@ def member_missing(work: Work, message: Message) -> bool:
         if likely is not None and of_name.startswith("Made_") and is_open(work.plan, of_name):
             while "?" in likely:
                 likely = likely.replace("?", work.plan.fresh(of_name + "_part"), 1)
-            if settle(work.plan, of_name, likely):
+            if settle(work.plan, of_name, likely, weak=likely in ("i64", "f64")):
                 return True
         if take_member(work, of_name, name):
             return True

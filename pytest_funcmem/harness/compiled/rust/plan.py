@@ -75,10 +75,12 @@ class StandInFunction:
         result: Text of the result type; None where each call decides for itself.
         closures: Parameters that take a function, with its number of parameters.
         given: Types of what such a function is given, by parameter and place; callers decide the others.
+        given_back: Types of what such a function gives back, by parameter; others are whatever it gives.
         borrowed: Parameters that are references, with the reference's mark.
         types: Types of parameters that no call decides.
         is_narrow: Of a method: whether only the scaffold's own types have it.
         turbofish: How many types calls name; the first is taken for the result's.
+        inferred: Which of the named types calls leave to the compiler.
         is_const: Whether it is called while compiling, so that it can make up nothing.
         free: Names in the result type that each call decides for itself.
     """
@@ -87,10 +89,12 @@ class StandInFunction:
     result: str | None = None
     closures: dict[int, int] = field(default_factory=dict)
     given: dict[tuple[int, int], str] = field(default_factory=dict)
+    given_back: dict[int, str] = field(default_factory=dict)
     borrowed: dict[int, str] = field(default_factory=dict)
     types: dict[int, str] = field(default_factory=dict)
     is_narrow: bool = False
     turbofish: int = 0
+    inferred: tuple[int, ...] = ()
     is_const: bool = False
     free: list[str] = field(default_factory=list)
 

@@ -31,6 +31,7 @@ from pytest_funcmem.harness.compiled.rust.missing import (
 from pytest_funcmem.harness.compiled.rust.operators import compared
 from pytest_funcmem.harness.compiled.rust.plan import Plan, grow
 from pytest_funcmem.harness.compiled.rust.render import Rendered
+from pytest_funcmem.harness.compiled.rust.reopening import named_for_another, reopened
 from pytest_funcmem.harness.compiled.rust.results import unguessed
 from pytest_funcmem.harness.compiled.rust.standins import add_function
 from pytest_funcmem.harness.compiled.rust.undecided import (
@@ -198,6 +199,8 @@ def repair(
             handled = member_missing(work, message)
         elif code == "E0308":
             handled = mismatch(work, message) or compared(work, message)
+        elif code == "E0605" and named_for_another(work, message):
+            handled = True
         elif code in _OPERANDS:
             handled = operands(work, message)
         elif code in ("E0277", "E0271"):
@@ -232,6 +235,11 @@ def repair(
         resigned(work, message) for message in messages if message["code"] in ("E0308", "E0271", "E0277")
     )
     changed = changed or any(told_apart(work, message) for message in messages)
+    changed = changed or any(
+        reopened(work, message)
+        for message in messages
+        if message["code"] in ("E0308", "E0271", "E0277", "E0605")
+    )
     if not changed:
         for owner in dict.fromkeys(work.owner(message) for message in messages):
             if owner and owner not in ("target", "driver", "macros"):

@@ -69,13 +69,20 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
             kind.constants[inner] = "Self"
         elif called is not None:
             kind.functions[inner] = own_function(inner, called)
+    target = plan.file.target
+    named = [(uses, name)]
+    if target is not None and target.name == name:
+        named.append((find_uses(plan.function.code), "Self"))
     if not kind.variants:
-        if uses.fields_of.get(name):
+        fields = [field for found, own in named for field in found.fields_of.get(own, ())]
+        calls_of = [call for found, own in named for call in found.calls.get(own, ())]
+        counts = [found.tuples_of[own] for found, own in named if own in found.tuples_of]
+        if fields:
             kind.shape = "literal"
-            kind.fields = {f: plan.fresh(f"{name}_{f}") for f in dict.fromkeys(uses.fields_of[name])}
-        elif name in uses.tuples_of or name in uses.calls:
+            kind.fields = {f: plan.fresh(f"{name}_{f}") for f in dict.fromkeys(fields)}
+        elif counts or calls_of:
             kind.shape = "tuple"
-            count = max([uses.tuples_of.get(name, 0), *(call.arity for call in uses.calls.get(name, ()))])
+            count = max([*counts, *(call.arity for call in calls_of)])
             kind.fields = {str(place): plan.fresh(f"{name}_{place}") for place in range(count)}
     return True
 
@@ -155,6 +162,7 @@ def own_function(name: str, call: Call) -> StandInFunction:
         "Self" if _MAKERS.match(name) else "bool" if _BOOLEAN.match(name) else None,
         dict(call.closures),
         turbofish=call.types,
+        inferred=call.inferred,
     )
 
 
@@ -178,8 +186,13 @@ def add_function(plan: Plan, name: str, uses: Uses) -> bool:
         return True
     result = "()" if all(call.is_statement for call in calls) else "bool" if _BOOLEAN.match(name) else None
     types = max(call.types for call in calls)
+    inferred = next((call.inferred for call in calls if call.types == types), ())
     plan.functions[name] = StandInFunction(
-        calls[0].arity, None if types else result, dict(calls[0].closures), turbofish=types
+        calls[0].arity,
+        None if types else result,
+        dict(calls[0].closures),
+        turbofish=types,
+        inferred=inferred,
     )
     return True
 
@@ -204,8 +217,13 @@ def add_method(plan: Plan, name: str, uses: Uses, line: int, text: str) -> bool:
         result = "bool"
     if all(call.is_statement for call in calls):
         result = "()"
+    inferred = next((call.inferred for call in calls if call.types == types), ())
     plan.methods[name] = StandInFunction(
-        calls[0].arity, None if types else result, dict(calls[0].closures), turbofish=types
+        calls[0].arity,
+        None if types else result,
+        dict(calls[0].closures),
+        turbofish=types,
+        inferred=inferred,
     )
     return True
 
@@ -270,7 +288,10 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
         # What an implementation says that a type of the trait is, is that type's name in the trait.
         for member in item.members:
             kind = member.node.child_by_field_name("type")
-            if member.kind == "type" and kind is not None and "::" in tree.source(kind):
+            listed = item.node.child_by_field_name("type_parameters")
+            declared = set(re.findall(r"\w+", tree.source(listed))) if listed is not None else set()
+            is_parameter = kind is not None and tree.source(kind) in declared
+            if member.kind == "type" and kind is not None and (is_parameter or "::" in tree.source(kind)):
                 renamed.setdefault(
                     re.escape(flattened(tree.source(kind), plan.names)), f"Self::{member.name}"
                 )

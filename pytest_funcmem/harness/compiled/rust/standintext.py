@@ -21,11 +21,16 @@ _REST = "MadeRest"
 def _parameters(path: str, function: StandInFunction) -> tuple[list[str], list[str], list[str], str]:
     """Type parameters, parameters, logged parts, and statements that call closures."""
     kinds, parameters, parts = [], [], []
+    # What a call names and leaves open must be the type of something.
+    is_result = function.result is None or re.search(r"\bX0\b", function.result)
+    left = [number for number in function.inferred if number or not is_result]
     for place in range(function.arity):
         borrow = function.borrowed.get(place, "")
         # Where calls name types, those of arguments are none of them.
         is_named = place in function.types or (bool(function.turbofish) and place not in function.closures)
         bare = f"{borrow}impl Sized" if is_named else f"{borrow}A{place}"
+        if is_named and left and place not in function.types:
+            bare = f"{borrow}X{left.pop(0)}"
         parameters.append(f"a{place}: {function.types.get(place, bare)}")
         if place not in function.closures:
             if not is_named:
@@ -35,7 +40,10 @@ def _parameters(path: str, function: StandInFunction) -> tuple[list[str], list[s
     calls = ""
     for place, count in sorted(function.closures.items()):
         given = [function.given.get((place, i), f"P{place}_{i}") for i in range(count)]
-        kinds += [f"A{place}: FnOnce({', '.join(given)}) -> R{place}", f"R{place}"]
+        result = function.given_back.get(place, f"R{place}")
+        kinds.append(f"A{place}: FnOnce({', '.join(given)}) -> {result}")
+        if place not in function.given_back:
+            kinds.append(f"R{place}")
         kinds += [kind for kind in given if kind.startswith(f"P{place}_")]
         made = ", ".join(f'funcmem::answer("{path}({i})", vec![])' for i in range(count))
         calls += f"let c{place} = a{place}({made}); "
@@ -62,9 +70,11 @@ def function_text(
         kinds.append("R")
         result = "R"
     elif function.turbofish:
-        kinds.append("X0" if re.search(r"\bX0\b", result) else "X0: ?Sized")
+        kinds.append("X0" if re.search(r"\bX0\b", " ".join([result, *parameters])) else "X0: ?Sized")
     kinds += function.free
-    kinds += [f"X{number}: ?Sized" for number in range(1, function.turbofish)]
+    for number in range(1, function.turbofish):
+        is_given = re.search(rf"\bX{number}\b", " ".join(parameters))
+        kinds.append(f"X{number}" if is_given else f"X{number}: ?Sized")
     receiver = ["&self"] if is_method else []
     logged = ["funcmem::Dump::encoded(self)"] if is_method else []
     generic = f"<{', '.join(kinds)}>" if kinds else ""

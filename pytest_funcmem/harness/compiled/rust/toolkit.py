@@ -132,7 +132,7 @@ class RustToolkit:
             for name in shadowing:
                 add_type(plan, name, uses)
         said: Sequence[Message] = ()
-        seen: Counter[frozenset[tuple[str, str]]] = Counter()
+        seen: Counter[frozenset[tuple[str, ...]]] = Counter()
         for _ in range(_ROUNDS):
             rendered = render(plan)
             if rendered is None:
@@ -145,8 +145,7 @@ class RustToolkit:
             if problem is None:
                 return Prepared(scaffold=scaffold, choices=16, special=tuple(range(24)))
             said = problem
-            # Names of what stands in are counted up where it is made anew.
-            shown = frozenset((m["code"], re.sub(r"_\d+\b", "", m["message"])) for m in said)
+            shown = frozenset(map(_shown, said))
             seen[shown] += 1
             if seen[shown] > _MOST_REPEATED:
                 break
@@ -267,6 +266,13 @@ class RustToolkit:
     def mutants(self, function: SourceFunction, *, limit: int) -> tuple[StandIn, ...]:
         """Small mutants of the original that may compile."""
         return tree_mutants(function, limit=limit)
+
+
+def _shown(message: Message) -> tuple[str, ...]:
+    """What tells a message from others; names of what stands in are counted up where it is made anew."""
+    primary = next((span for span in message["spans"] if span["is_primary"]), None)
+    parts = [message["message"], *([primary["label"], primary["text"]] if primary is not None else [])]
+    return (message["code"], *(re.sub(r"_\d+\b", "", str(part)) for part in parts))
 
 
 def _inconclusive(reason: InconclusiveReason, detail: str) -> Inconclusive:

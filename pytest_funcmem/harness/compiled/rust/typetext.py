@@ -68,7 +68,7 @@ def settle(plan: Plan, name: str, text: str, *, weak: bool = False) -> bool:
     kind = plan.types[name]
     while "_" in re.findall(r"\b_\b", text):
         text = re.sub(r"\b_\b", plan.fresh(name), text, count=1)
-    if re.search(rf"\b{re.escape(name)}\b", text) or text in kind.tried or _circles(plan, name, text):
+    if re.search(rf"(?<!::)\b{re.escape(name)}\b", text) or text in kind.tried or _circles(plan, name, text):
         return False
     kind.tried.add(text)
     kind.alias, kind.is_weak = text, weak
@@ -89,7 +89,7 @@ def _leads_to(plan: Plan, name: str, text: str, *, in_place: bool) -> bool:
     texts = [text]
     while texts:
         part = texts.pop()
-        for word in re.findall(r"[A-Za-z_]\w*", _HOLDERS.sub("", part) if in_place else part):
+        for word in re.findall(r"(?<!::)\b[A-Za-z_]\w*", _HOLDERS.sub("", part) if in_place else part):
             if word == name:
                 return True
             kind = plan.types.get(word)
@@ -198,6 +198,19 @@ def _became(plan: Plan, name: str, text: str) -> bool:
     return False
 
 
+def same_name(plan: Plan, one: str, other: str) -> bool:
+    """A type of which functions are used, and that turns out to be a well-known one of its name."""
+    kind = plan.types.get(one)
+    path, _, name = other.partition("<")[0].rpartition("::")
+    is_whole = path.startswith("std::") and name == one
+    if kind is None or not is_whole or kind.alias is not None or one in plan.implemented():
+        return False
+    text = normal(plan, other)
+    if kind.fields or kind.variants or kind.parameters or kind.lifetimes or text is None:
+        return False
+    return settle(plan, one, text)
+
+
 def named_generic(plan: Plan, one: str, other: str) -> bool:
     """A type that is given lifetimes or types, and turns out to be another under that name."""
     match = re.match(r"([A-Za-z_]\w*)<(.*)>\Z", one)
@@ -223,7 +236,7 @@ def named_generic(plan: Plan, one: str, other: str) -> bool:
         text = re.sub(r"\b_\b", plan.fresh(kind.name), text, count=1)
     if kind.lifetimes:
         text = text.replace("'static", "'l0")
-    if re.search(rf"\b{kind.name}\b", text) or text in kind.tried or _circles(plan, kind.name, text):
+    if re.search(rf"(?<!::)\b{kind.name}\b", text) or text in kind.tried or _circles(plan, kind.name, text):
         return False
     kind.tried.add(text)
     kind.alias = text
@@ -254,7 +267,12 @@ def unify(plan: Plan, left: str, right: str, *, weak: bool = False) -> bool:
             if settle(plan, one, text, weak=is_guess):
                 return True
     for one, other in ((left, right), (right, left)):
-        if part_of_generic(plan, one, other) or merged(plan, one, other) or named_generic(plan, one, other):
+        if (
+            same_name(plan, one, other)
+            or part_of_generic(plan, one, other)
+            or merged(plan, one, other)
+            or named_generic(plan, one, other)
+        ):
             return True
     reference = re.compile(r"&\s*(?:'\w+\s+)?(?:mut\s+)?")
     a, b = reference.match(left), reference.match(right)

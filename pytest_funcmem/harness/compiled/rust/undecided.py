@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from pytest_funcmem.harness.compiled.rust.callables import given_back
 from pytest_funcmem.harness.compiled.rust.messages import Message, Work
 from pytest_funcmem.harness.compiled.rust.plan import StandInType
 from pytest_funcmem.harness.compiled.rust.uses import find_uses
@@ -45,7 +46,11 @@ def undecided(work: Work, message: Message) -> bool:
         for name, call in work.uses.all_calls()
         if call.closures and any(text and text in part for text in said for part in call.arguments)
     ]
+    if given_back(work, message):
+        return True
     for name in names:
+        if _static_decided(work, name):
+            return True
         for table in work.tables():
             function = table.get(name)
             if function is not None and function.result is None and not function.turbofish:
@@ -88,6 +93,11 @@ def undecided(work: Work, message: Message) -> bool:
             for place, text in enumerate(call.arguments)
             if text.endswith(("*mut _", "*const _"))
         )
+    for name, call in work.uses.all_calls():
+        for place, text in enumerate(call.arguments):
+            is_open_end = any(text.endswith(end) for end, _ in _LIKELY_ENDS)
+            if is_open_end and text in said and argument_typed(work, name, place):
+                return True
     if any(_lent(work, variable) for variable in re.findall(r"let (?:mut )?(\w+)", " ".join(said))):
         return True
     # Whatever else is not known may be what this depends on.
@@ -97,6 +107,20 @@ def undecided(work: Work, message: Message) -> bool:
                 function.result = work.plan.fresh(name)
                 return True
     return False
+
+
+def _static_decided(work: Work, name: str) -> bool:
+    """A function of a type whose trait is not there: what it gives gets a type of its own."""
+    parts = work.plan.traits.get(f"static {name}", {})
+    if not re.search(r"\bR>\(", parts.get("head", "")):
+        return False
+    kind = work.plan.fresh(name)
+    for key in ("head", "impl"):
+        parts[key] = re.sub(
+            r"(?:, |<)R>\(", lambda match: "(" if match[0][0] == "<" else ">(", parts[key], count=1
+        )
+        parts[key] = parts[key].replace("-> R ", f"-> {kind} ").replace("-> R;", f"-> {kind};")
+    return True
 
 
 def _lent(work: Work, variable: str) -> bool:

@@ -24,6 +24,7 @@ class Call:
         line: Line of the name.
         arguments: Texts of the arguments.
         types: How many types the call names.
+        inferred: Which of those it leaves to the compiler.
     """
 
     arity: int
@@ -32,6 +33,7 @@ class Call:
     line: int
     arguments: tuple[str, ...] = ()
     types: int = 0
+    inferred: tuple[int, ...] = ()
 
 
 @dataclass
@@ -178,14 +180,15 @@ def _made_call(tree: SyntaxTree, node: Node, name: Node, first: int) -> Call:
         is_statement=_is_statement(node),
         line=first + name.start_point[0] + 1,
         arguments=tuple(tree.source(argument) for argument in arguments),
-        types=_types_named(node),
+        types=len(_types_named(tree, node)),
+        inferred=tuple(place for place, text in enumerate(_types_named(tree, node)) if text == "_"),
     )
 
 
-def _types_named(node: Node) -> int:
+def _types_named(tree: SyntaxTree, node: Node) -> list[str]:
     called = node.child_by_field_name("function")
     listed = called.child_by_field_name("type_arguments") if called is not None else None
-    return sum(1 for part in listed.children if part.is_named) if listed is not None else 0
+    return [tree.source(part) for part in listed.children if part.is_named] if listed is not None else []
 
 
 def _is_statement(node: Node) -> bool:

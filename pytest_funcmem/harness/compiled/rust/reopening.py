@@ -1,0 +1,160 @@
+"""Takes back what was decided of what stands in where a later message shows that it was something else."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_funcmem.harness.compiled.rust.messages import Message, Work, bare, traced_words
+from pytest_funcmem.harness.compiled.rust.plan import StandInFunction
+from pytest_funcmem.harness.compiled.rust.typetext import normal
+
+__all__ = [
+    "listed_after_all",
+    "made_otherwise",
+    "named_for_another",
+    "reopened",
+    "sized_otherwise",
+    "wrapped_after_all",
+]
+
+_ARRAY = re.compile(r"&\s*(?:'\w+\s+)?(?:mut\s+)?\[(?P<item>.+); (?P<count>\d+|_)\]")
+_WRAPPED = re.compile(r"(?:std::(?:result|option)::)?(?:Result|Option)<.*>\Z")
+
+
+def sized_otherwise(work: Work, message: Message) -> bool:
+    """What was taken for an array of one size, where a message tells nothing but two sizes."""
+    labels = " ".join(str(span["label"]) for span in message["spans"])
+    match = re.search(r"expected an array with a size of (\d+), found one with a size of (\d+)", labels)
+    changed = False
+    for kind in work.plan.types.values() if match else ():
+        array = _ARRAY.fullmatch(kind.alias or "")
+        if match and array and array["count"] in match.groups():
+            kind.alias, changed = f"&'static [{array['item']}]", True
+    return changed
+
+
+def listed_after_all(work: Work, left: str, right: str) -> bool:
+    """What was taken for an array of one size, and is met with another: it is a part of a list."""
+    sizes = [_ARRAY.fullmatch(text.strip()) for text in (left, right)]
+    if not all(sizes) or len({match["count"] for match in sizes if match}) < 2:
+        return False
+    known = {text for text in (normal(work.plan, left), normal(work.plan, right)) if text is not None}
+    changed = False
+    for kind in work.plan.types.values():
+        match = _ARRAY.fullmatch(kind.alias or "")
+        if match and kind.alias in known:
+            kind.alias, changed = f"&'static [{match['item']}]", True
+    return changed
+
+
+def made_otherwise(work: Work, message: Message, expected: str, found: str) -> bool:
+    """A result that was taken for its own type by its name, and is met as an option or a result."""
+    for own, wrapped in ((expected, found), (found, expected)):
+        kind = work.plan.types.get(bare(own).partition("<")[0])
+        if kind is None or kind.alias is not None or not _WRAPPED.match(wrapped):
+            continue
+        text = normal(work.plan, re.sub(r"<(?:_|T)\b", "<Self", wrapped, count=1))
+        said = " ".join(str(span["text"]) for span in message["spans"])
+        own_functions = sorted(
+            kind.functions.items(), key=lambda pair: re.search(rf"::\s*{pair[0]}\b", said) is None
+        )
+        for name, function in own_functions:
+            if text is None or function.result != "Self":
+                continue
+            while re.search(r"\b_\b", text):
+                text = re.sub(r"\b_\b", work.plan.fresh(f"{name}_error"), text, count=1)
+            function.result = text
+            return True
+    return False
+
+
+def named_for_another(work: Work, message: Message) -> bool:
+    """A type that calls name, taken for that of their results: it is a type parameter that does not fit."""
+    texts = [message["message"], *(str(span["label"]) for span in message["spans"])]
+    texts += [child["message"] for child in message["children"]]
+    whole = "\n".join(texts)
+    words = set(re.findall(r"type parameter `(\w+)`|non-primitive cast: `(\w+)` as", whole))
+    named = {word for pair in words for word in pair if word}
+    said = " ".join(str(span["text"]) for span in message["spans"])
+    wrong = re.search(r"expected type parameter `\w+`, found `(\w+)`|expected `\w+`, found `(\w+)`", whole)
+    for parameter in sorted(named & work.plan.file.parameters):
+        given = [
+            (name, function)
+            for table in work.tables()
+            for name, function in table.items()
+            if function.turbofish
+            and re.search(rf"\b{name}\s*::\s*<\s*{parameter}\b", work.plan.file.tree.text)
+        ]
+        for name, function in given:
+            if wrong and function.result in wrong.groups() and ("theirs", name) not in work.plan.history:
+                # It gives what is named after all.
+                work.plan.history.add(("theirs", name))
+                function.result = None
+                return True
+        for name, function in sorted(given, key=lambda pair: f"{pair[0]}::<" not in said):
+            if _decide_apart(work, name, function):
+                return True
+    return False
+
+
+def _decide_apart(work: Work, name: str, function: StandInFunction) -> bool:
+    if not function.turbofish or ("theirs", name) in work.plan.history:
+        return False
+    if function.result is None:
+        function.result = work.plan.fresh(name)
+    elif re.search(r"\bX0\b", function.result):
+        function.result = re.sub(r"\bX0\b", work.plan.fresh(name), function.result)
+    else:
+        return False
+    return True
+
+
+def wrapped_after_all(work: Work, message: Message, expected: str, found: str) -> bool:
+    """What was taken for a value by another use, and is matched as an option or a result that holds it."""
+    plan = work.plan
+    is_matched = any(
+        "this expression has type" in str(span["label"]) for span in message["spans"]
+    ) and re.fullmatch(r"(?:std::(?:result|option)::)?(Result<_, _>|Option<_>)", found)
+    text = normal(plan, expected)
+    if not is_matched or text is None:
+        return False
+    for kind in plan.types.values():
+        if kind.alias != text or ("wrapped", kind.name) in plan.history:
+            continue
+        plan.history.add(("wrapped", kind.name))
+        is_option = "Option" in found
+        error = "" if is_option else f", {plan.fresh(kind.name + '_error')}"
+        kind.alias = f"Option<{text}>" if is_option else f"std::result::Result<{text}{error}>"
+        kind.is_weak = False
+        return True
+    return False
+
+
+def reopened(work: Work, message: Message) -> bool:
+    """What nothing else helps with: a part on the line is of another type, or each call decides it.
+
+    Each is taken back once, so that mending ends.
+    """
+    plan = work.plan
+    for word in traced_words(work, message):
+        for table in work.tables():
+            function = table.get(word)
+            if function is None or ("reopened", word) in plan.history:
+                continue
+            if _decide_apart(work, word, function):
+                plan.history.add(("reopened", word))
+                return True
+            if function.result is not None and not function.turbofish and not function.is_const:
+                plan.history.add(("reopened", word))
+                function.result, function.free = None, []
+                return True
+        for kind in plan.types.values():
+            text = kind.fields.get(word)
+            own = plan.types.get(text or "")
+            if own is None or own.alias is None or ("reopened", kind.name, word) in plan.history:
+                continue
+            plan.history.add(("reopened", kind.name, word))
+            kind.fields[word] = plan.fresh(f"{kind.name}_{word}")
+            plan.types[kind.fields[word]].tried = set(own.tried)
+            return True
+    return False

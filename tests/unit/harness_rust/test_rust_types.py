@@ -1,0 +1,148 @@
+"""Types of what stands in: what the compiler says of one use shows what another use wants."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.harness_rust.conftest import Workbench, find
+
+AWAITED = """\
+use crate::net::fetch;
+
+async fn pick(count: u32) -> u32 {
+    let page = fetch(count).await;
+    let more = crate::net::again(|step| if step { Ready(Ok(())) } else { Ready(Err(1u8)) }).await;
+    page + more
+}
+"""
+LISTS_OF_SEVERAL_LENGTHS = """\
+use crate::errors::Problem;
+
+fn pick(byte: u8) -> Problem {
+    match byte {
+        b'a' => Problem { wanted: &[], at: 1 },
+        b'b' => Problem { wanted: &['x'], at: 2 },
+        _ => Problem { wanted: &['y', 'z'], at: byte },
+    }
+}
+"""
+GIVEN_BY_ALL_TYPES = """\
+use std::fmt::Display;
+
+trait Shown { fn shown(&self) -> String; }
+
+impl<T: Display> Shown for T { fn shown(&self) -> String { format!("<{}>", self) } }
+
+struct Holder<S: Shown> { held: S }
+
+impl<S: Shown> Holder<S> {
+    fn pick(&self, twice: bool) -> String {
+        if twice { self.held.shown() + &self.held.shown() } else { self.held.shown() }
+    }
+}
+"""
+NAMED_LIKE_A_CONSTRUCTOR = """\
+use crate::tokens::Token;
+
+fn pick(text: &str) -> u32 {
+    match Token::parse(text) {
+        Ok(token) => token.kind as u32,
+        Err(_) => 7,
+    }
+}
+"""
+ANOTHER_OF_ITS_NAME = """\
+struct Digest(outer::Digest);
+
+impl Digest {
+    fn pick(size: usize) -> Digest {
+        match outer::Digest::new(size) {
+            Ok(inner) => Digest(inner),
+            Err(problem) => panic!("{}", problem),
+        }
+    }
+}
+"""
+NAMES_AN_ORDER = """\
+use crate::bytes::{Order, ReadNumbers};
+
+fn pick<R: ReadNumbers, O: Order>(input: &mut R, most: usize) -> Result<Vec<u64>, std::io::Error> {
+    let count = input.take_u32::<O>()?;
+    let mut found = Vec::new();
+    for _ in 0..count.min(9) {
+        if found.len() < most {
+            found.push(input.take_u64::<O>()?);
+        }
+    }
+    Ok(found)
+}
+"""
+CALLED_AT_ONCE = """\
+use crate::parts::{number, pair};
+
+fn pick(byte: u8, out: Vec<u8>) -> Result<Vec<u8>, String> {
+    if byte > 3 {
+        pair((number(byte), number(2u16)))(out)
+    } else {
+        number(byte)(out)
+    }
+}
+"""
+NUMBERS_BY_THEIR_METHODS = """\
+use crate::numbers::Number;
+
+fn pick(digit: u8, number: &mut Number) -> u64 {
+    number.digits = number.digits.wrapping_mul(10).wrapping_add(digit as u64);
+    number.digits
+}
+"""
+OWN_CONSTRUCTOR = """\
+use crate::size::Size;
+
+impl Size {
+    fn pick(amount: u64, unit: bool) -> Option<Size> {
+        if amount > 90 { return None; }
+        Some(Self(if unit { amount * 8 } else { amount }))
+    }
+}
+"""
+OF_THE_STANDARD_LIBRARY = """\
+use crate::Error;
+
+fn send(last: u8) -> std::io::Result<u8> { Ok(last) }
+
+fn pick(last: u8) -> Result<u8, Error> {
+    let problem = match send(last) {
+        Ok(sent) if sent < 50 => return Ok(sent),
+        Ok(_) => Error::last_os_error(),
+        Err(problem) => problem,
+    };
+    Err(problem)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "qualname"),
+    [
+        pytest.param(AWAITED.replace("Ready(", "std::task::Poll::Ready("), "pick", id="awaited"),
+        pytest.param(LISTS_OF_SEVERAL_LENGTHS, "pick", id="lists-of-several-lengths"),
+        pytest.param(GIVEN_BY_ALL_TYPES, "Holder.pick", id="given-by-all-types"),
+        pytest.param(NAMED_LIKE_A_CONSTRUCTOR, "pick", id="named-like-a-constructor"),
+        pytest.param(ANOTHER_OF_ITS_NAME, "Digest.pick", id="another-of-its-name"),
+        pytest.param(NAMES_AN_ORDER, "pick", id="names-an-order"),
+        pytest.param(CALLED_AT_ONCE, "pick", id="called-at-once"),
+        pytest.param(NUMBERS_BY_THEIR_METHODS, "pick", id="numbers-by-their-methods"),
+        pytest.param(OWN_CONSTRUCTOR, "Size.pick", id="own-constructor"),
+        pytest.param(OF_THE_STANDARD_LIBRARY, "pick", id="of-the-standard-library"),
+    ],
+)
+def test_what_stands_in_gets_the_types_of_all_its_uses(
+    workbench: Workbench, text: str, qualname: str
+) -> None:
+    workbench.prepare(find(text, qualname))
+
+
+def test_what_a_function_named_like_a_constructor_gives_is_matched_as_a_result(workbench: Workbench) -> None:
+    (original,) = workbench.run(NAMED_LIKE_A_CONSTRUCTOR, "pick", count=24)
+    assert len({str(state) for state in original.outputs}) > 2
