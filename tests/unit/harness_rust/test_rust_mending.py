@@ -10,8 +10,9 @@ from pytest_funcmem.harness.compiled.rust.items import RustFile
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType, new_plan
 from pytest_funcmem.harness.compiled.rust.render import HOLE, render
 from pytest_funcmem.harness.compiled.rust.repair import repair
+from pytest_funcmem.harness.compiled.rust.standins import add_trait
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, unify
-from pytest_funcmem.harness.compiled.rust.uses import find_uses
+from pytest_funcmem.harness.compiled.rust.uses import FUTURE, find_uses
 from pytest_funcmem.languages.rust import RustFrontend
 
 FILE = """\
@@ -247,3 +248,59 @@ def test_a_type_that_only_a_generic_function_knows_is_no_type_of_the_scaffold() 
     assert not unify(plan, "A", "<Mach as Machine>::u32x4")
     assert not unify(plan, "A", "async")
     assert plan.types["A"].alias is None
+
+
+def test_a_future_that_stands_in_is_there_at_once() -> None:
+    plan, function = plan_of()
+    plan.types["Made_walk"] = StandInType("Made_walk")
+    waited = message_at(plan, HOLE, "E0277", "`Made_walk` is not a future", source="walk(out).await")
+    assert "pub type Made_walk = std::future::Ready<Made_Made_walk_value>;" in mended(plan, function, waited)
+    plan.functions["spawn"] = StandInFunction(1, "()", {0: FUTURE})
+    rendered = render(plan)
+    assert rendered is not None
+    assert "A0: std::future::Future<Output = R0>" in rendered.text
+    assert "let c0 = funcmem::blocked(a0);" in rendered.text
+
+
+def test_a_function_that_is_passed_on_takes_what_it_is_called_with() -> None:
+    plan, function = plan_of()
+    plan.types["Made_part"] = StandInType("Made_part")
+    told = message_at(
+        plan,
+        HOLE,
+        "E0631",
+        "type mismatch in function arguments",
+        source=".map_err(Missing)",
+        children=[
+            "expected function signature `fn(Made_part) -> _`\n   found function signature `fn(u32) -> _`"
+        ],
+    )
+    assert "pub type Made_part = u32;" in mended(plan, function, told)
+
+
+TRAITS = """\
+use crate::kinds::{Held, Shape};
+use alloc::{Owner, Other};
+pub trait Sized2 { fn size(&self) -> u32; fn kind(&self) -> Held; }
+pub struct Walk(u8);
+impl Shape for Walk { fn area(&self, (x, y): (u32, u32), mut by: u32) -> u32 { x * y + by } }
+fn pick(held: &Held) -> u32 { Shape::area(&Walk(3), (1, 2), 3) + Sized2::size(held) }
+"""
+
+
+def test_types_that_stand_in_are_given_the_traits_that_they_lack() -> None:
+    plan, function = plan_of(TRAITS)
+    plan.types["Held"] = StandInType("Held", fields={"part": "u32"})
+    add_trait(plan, "Shape", find_uses(TRAITS))
+    rendered = render(plan)
+    assert rendered is not None
+    assert "fn area(&self, part3: (u32, u32), by: u32) -> u32;" in rendered.text
+    assert "use std::Owner" not in rendered.text
+    for trait, expected in (
+        ("Shape", "impl Shape for Held { fn area(&self, part3: (u32, u32), by: u32) -> u32 {"),
+        ("Sized2", 'impl Sized2 for Held { fn size(&self) -> u32 { funcmem::answer("Sized2.size"'),
+    ):
+        lacking = message_at(
+            plan, HOLE, "E0277", f"the trait bound `Held: {trait}` is not satisfied", source="held"
+        )
+        assert expected in mended(plan, function, lacking)

@@ -187,3 +187,28 @@ impl Future for Ready {
     }
 }
 """
+
+
+COLLECTED = """\
+use std::io::Result;
+use bytes::Bytes;
+use indexmap::IndexMap;
+use serde_json::Value;
+use termcolor::WriteColor;
+
+pub struct Page<'a> { out: &'a mut dyn WriteColor }
+
+impl<'a> Page<'a> {
+    pub fn show(&mut self, bytes: &Bytes, map: &IndexMap<String, u32>, value: &Value) -> Result<usize> {
+        write!(self.out, "{}", bytes.len())?;
+        Ok(map.len() + value.as_array().map_or(100, |items| items.len()))
+    }
+}
+"""
+
+
+def test_collections_and_trait_objects_of_crates_are_made(workbench: Workbench) -> None:
+    (run,) = workbench.run(COLLECTED, "Page.show", count=60)
+    assert all(output.outcome == "returned" for output in run.outputs), run.outputs
+    assert len({str(output.value) for output in run.outputs}) > 5
+    assert len({str(output.receiver) for output in run.outputs}) > 3

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from pytest_funcmem.harness.compiled.rust.messages import Message, Work, bare
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.signature import split_types
 from pytest_funcmem.harness.compiled.rust.values import opaque_type
 
-__all__ = ["asked_of_parameter", "bounded", "made_to_have"]
+__all__ = ["asked_of_parameter", "bounded", "given_trait", "made_to_have"]
 
 _ADVICE = re.compile(r"restricting (?:the )?type parameter `(\w+)`")
 _MOVED = re.compile(r"has type `([^`]+)`, which does not implement the `Copy` trait")
@@ -69,10 +70,48 @@ def made_to_have(plan: Plan, trait: str, argument: str) -> bool:
         argument: What it is given, as source; "" for nothing.
     """
     parts = plan.traits.get(trait, {})
-    head, brace, body = parts.get("head", "").partition(" {")
-    name = f"Made_impl_{trait}"
-    if not brace or "blanket" in parts or "made" in parts:
+    if not _asks_for_members(parts) or "made" in parts:
         return False
+    name = f"Made_impl_{trait}"
+    parts["made"] = f"{opaque_type(name, trait)}\n{_implemented(plan, trait, argument, name)}"
+    return True
+
+
+def given_trait(plan: Plan, kind: str, trait: str, argument: str) -> bool:
+    """Let a type have a trait that is the file's own or stands in: what the trait asks for is made up.
+
+    Args:
+        plan: Changed.
+        kind: The type.
+        trait: Name of the trait.
+        argument: What the trait is given, as source; "" for nothing.
+    """
+    words = set(re.findall(r"\w+", kind))
+    if words & (plan.file.parameters | {"_", "impl", "dyn", "Self"}) or "{" in kind or "'_" in kind:
+        return False
+    parts = plan.traits.get(trait, {})
+    if _asks_for_members(parts):
+        key = f"for {kind} {argument}".strip()
+        if key in parts:
+            return False
+        parts[key] = _implemented(plan, trait, argument, kind)
+        return True
+    key = f"has {trait} for {kind}"
+    if key in plan.traits or all(
+        item.name != trait or item.kind != "trait" for item, _ in plan.taken_items()
+    ):
+        return False
+    plan.traits[key] = {"trait": trait, "type": kind, "argument": argument}
+    return True
+
+
+def _asks_for_members(parts: Mapping[str, str]) -> bool:
+    return " {" in parts.get("head", "") and "blanket" not in parts
+
+
+def _implemented(plan: Plan, trait: str, argument: str, name: str) -> str:
+    """An implementation of a trait that stands in."""
+    head, _, body = plan.traits[trait]["head"].partition(" {")
     given = dict(zip(re.findall(r"\bT\d", head.partition(":")[0]), split_types(argument), strict=False))
     lifetimes = re.findall(r"'l\d", head.partition(":")[0])
     members = []
@@ -90,11 +129,7 @@ def made_to_have(plan: Plan, trait: str, argument: str) -> bool:
             members.append(f'{member} {{ funcmem::answer("{trait}.{called[1] if called else ""}", vec![]) }}')
     listed = ", ".join([*("'static" for _ in lifetimes), *given.values()])
     unsafe = "unsafe " if "unsafe trait" in head else ""
-    parts["made"] = (
-        f"{opaque_type(name, trait)}\n{unsafe}impl {trait}{f'<{listed}>' if listed else ''} for {name} {{ "
-    )
-    parts["made"] += " ".join(members) + " }"
-    return True
+    return f"{unsafe}impl {trait}{f'<{listed}>' if listed else ''} for {name} {{ {' '.join(members)} }}"
 
 
 def _members(body: str) -> list[str]:

@@ -14,6 +14,7 @@ from pytest_funcmem.harness.compiled.rust.concrete import (
 )
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.items import Item
+from pytest_funcmem.harness.compiled.rust.known import CRATE_VALUES
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.projections import named_projections, projected
 from pytest_funcmem.harness.compiled.rust.signature import (
@@ -27,7 +28,14 @@ from pytest_funcmem.harness.compiled.rust.signature import (
 )
 from pytest_funcmem.harness.compiled.rust.values import make_impl, opaque_type
 
-__all__ = ["answering", "driver_text", "made_object", "made_trait"]
+__all__ = [
+    "answering",
+    "driver_text",
+    "made_object",
+    "made_trait",
+    "registering_text",
+    "trait_impl",
+]
 
 _ITERATOR = re.compile(r"\b(?:impl|dyn)\s+(?:\w+::)*(?:Iterator|DoubleEndedIterator|ExactSizeIterator)\b")
 
@@ -46,7 +54,7 @@ def made_trait(plan: Plan, trait: Item, argument: str) -> str:
     pending, done = [(trait, given) for given in argument.split("\n")], {trait.name}
     while pending:
         wanted, given = pending.pop()
-        lines.append(_made_impl(plan, wanted, name, given))
+        lines.append(trait_impl(plan, wanted, name, given))
         bounds = wanted.node.child_by_field_name("bounds")
         for word in re.findall(r"\w+", plan.file.tree.source(bounds)) if bounds is not None else ():
             if word in by_name and word not in done:
@@ -79,7 +87,8 @@ def _behind(name: str, trait: str) -> str:
     )
 
 
-def _made_impl(plan: Plan, trait: Item, name: str, argument: str) -> str:
+def trait_impl(plan: Plan, trait: Item, name: str, argument: str) -> str:
+    """An implementation of a trait of the file for a type, in which every answer is made up."""
     tree = plan.file.tree
     generics = [generic for generic in generics_of(plan, trait.node) if generic.kind != "lifetime"]
     concrete = concrete_types(plan, generics)
@@ -161,7 +170,7 @@ def driver_text(plan: Plan) -> str | None:
     if own:
         concrete["Self"] = own
     lines: list[str] = []
-    helpers: list[str] = []
+    helpers = ["__funcmem_register();"]
     call: list[str] = []
     if signature.receiver:
         lines += _receiver(signature.receiver, own, concrete)
@@ -195,6 +204,17 @@ def driver_text(plan: Plan) -> str | None:
     lines.append("run.returned(encoding);")
     body = "\n    ".join([*helpers, *lines])
     return f"pub fn __funcmem_drive(run: &mut funcmem::Run) {{\n    {body}\n}}"
+
+
+def registering_text(plan: Plan, driver: str) -> str:
+    """How values of crates are made that the function names, or what drives it."""
+    words = {*plan.words(), *re.findall(r"\w+", driver)}
+    found = {
+        f"funcmem::register::<{kind}>(|source| {made});": None
+        for (crate, name), (kind, made) in CRATE_VALUES.items()
+        if name in words and crate in plan.names.crates and "registered" not in plan.left_out
+    }
+    return f"fn __funcmem_register() {{ {' '.join(found)} }}"
 
 
 def _types_of_owner(plan: Plan) -> dict[str, str]:

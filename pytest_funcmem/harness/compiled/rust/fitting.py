@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_funcmem.harness.compiled.rust.bounds import made_to_have
+from pytest_funcmem.harness.compiled.rust.bounds import given_trait, made_to_have
 from pytest_funcmem.harness.compiled.rust.callables import called
 from pytest_funcmem.harness.compiled.rust.concrete import choose_concrete, choose_made
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
@@ -31,7 +31,7 @@ from pytest_funcmem.harness.compiled.rust.results import answered, loosened, tri
 from pytest_funcmem.harness.compiled.rust.signature import split_types
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, normal, settle, unify
 
-__all__ = ["in_pattern", "mismatch", "operands", "resigned", "unfulfilled", "used_as"]
+__all__ = ["in_pattern", "mismatch", "operands", "passed_on", "resigned", "unfulfilled", "used_as"]
 
 _PAIR = re.compile(r"expected (?:[a-z ]+ )?`([^`]+)`,? found (?:[a-z ]+ )?`([^`]+)`")
 _PAIR_BARE = re.compile(r"expected `([^`]+)`,? found (integer|floating-point number)")
@@ -331,6 +331,21 @@ def iterated(work: Work, whole: str) -> bool:
     )
 
 
+def passed_on(work: Work, message: Message) -> bool:
+    """A function that is given away by name, and takes another type than it is called with."""
+    said = "\n".join(child["message"] for child in message["children"])
+    both = re.search(
+        r"expected \w+ signature `fn\((.*)\) -> .*`\s*\n\s*found \w+ signature `fn\((.*)\) -> ", said
+    )
+    if both is None:
+        return False
+    pairs = list(zip(split_types(both[1]), split_types(both[2]), strict=False))
+    if any(unify(work.plan, asked, taken) for asked, taken in pairs):
+        return True
+    is_from = any(re.search(r"\w::from\b", str(span["text"])) for span in message["spans"])
+    return is_from and len(pairs) == 1 and conversion(work, bare(pairs[0][1]), pairs[0][0])
+
+
 def conversion(work: Work, target: str, source: str) -> bool:
     """``?`` turns one error into another."""
     plan = work.plan
@@ -417,7 +432,10 @@ def bound(work: Work, name: str, trait: str, whole: str) -> bool:
                 return True
     if short in plan.traits and name not in plan.types and made_to_have(plan, short, inner or ""):
         return choose_made(plan, short)
-    return implement_trait(plan, name, trait)
+    if implement_trait(plan, name, trait):
+        return True
+    text = normal(plan, whole)
+    return text is not None and given_trait(plan, text, short, inner or "")
 
 
 def implement(work: Work, name: str, what: str, text: str) -> bool:

@@ -209,7 +209,7 @@ def _rewritten(path: list[str], names: Names, *, is_macro: bool) -> str | None:
     if not is_inner:
         if first in ("std", "core", "funcmem"):
             return None
-        if first == "alloc":
+        if first == "alloc" and not (len(rest) > 1 and rest[1][:1].isupper()):
             return "::".join(["std", *rest[1:]])
         if first in names.crates or first in names.modules or first in PRIMITIVES or first == "Self":
             return None

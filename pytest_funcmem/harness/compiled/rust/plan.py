@@ -73,7 +73,7 @@ class StandInFunction:
     Attributes:
         arity: Number of parameters, the receiver not counted.
         result: Text of the result type; None where each call decides for itself.
-        closures: Parameters that take a function, with its number of parameters.
+        closures: Parameters that take a function, with its number of parameters, or a future.
         given: Types of what such a function is given, by parameter and place; callers decide the others.
         given_back: Types of what such a function gives back, by parameter; others are whatever it gives.
         borrowed: Parameters that are references, with the reference's mark.
@@ -437,7 +437,8 @@ def usable_imports(plan: Plan) -> list[tuple[Import, str]]:
         path = list(imported.path)
         if imported.name and (imported.name in taken_names or imported.name in found):
             continue
-        if path[0] == "alloc" or path[0] == "core":
+        # At its root ``alloc`` has modules only: what else is there is of another crate of that name.
+        if path[0] == "core" or (path[0] == "alloc" and not path[-1 if len(path) < 2 else 1][:1].isupper()):
             path[0] = "std"
         is_foreign = path[0] in plan.names.crates and path[0] not in plan.file.modules
         if path[0] == "std" and "prelude" not in path:

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from pytest_funcmem.harness.compiled.rust.constants import constant_value, named_constants
-from pytest_funcmem.harness.compiled.rust.driver import answering, driver_text, made_object, made_trait
+from pytest_funcmem.harness.compiled.rust.driver import (
+    answering,
+    driver_text,
+    made_object,
+    made_trait,
+    registering_text,
+    trait_impl,
+)
 from pytest_funcmem.harness.compiled.rust.flatten import flattened, without_attributes
 from pytest_funcmem.harness.compiled.rust.items import Item, Member
 from pytest_funcmem.harness.compiled.rust.literals import pools_text
@@ -107,6 +114,10 @@ def render(plan: Plan) -> Rendered | None:
             trait = next((i for i, _ in items if i.kind == "trait" and i.name == key[4:]), None)
             if trait is not None:
                 out.write(key, made_trait(plan, trait, parts["argument"]))
+        elif key.startswith("has "):
+            trait = next((i for i, _ in items if i.kind == "trait" and i.name == parts["trait"]), None)
+            if trait is not None and key not in plan.left_out:
+                out.write(key, trait_impl(plan, trait, parts["type"], parts["argument"]))
         else:
             texts = [text for what, text in parts.items() if not what.startswith(("type ", "super"))]
             out.write(f"trait {key}", "\n".join(texts))
@@ -122,6 +133,7 @@ def render(plan: Plan) -> Rendered | None:
     if "pools" in plan.left_out:
         numbers, texts = [], []
     out.write("pools", pools_text(plan.function, _helpers(plan), numbers=numbers, names=texts))
+    out.write("registered", registering_text(plan, driver))
     out.write("driver", driver)
     text = "\n".join(out.lines) + "\n"
     hole = next(place for place, line in enumerate(out.lines, 1) if HOLE in line)

@@ -14,6 +14,7 @@ from pytest_funcmem.harness.compiled.rust.fitting import (
     in_pattern,
     mismatch,
     operands,
+    passed_on,
     resigned,
     unfulfilled,
     used_as,
@@ -47,13 +48,14 @@ __all__ = ["Message", "repair"]
 
 _MISSING = frozenset({"E0412", "E0422", "E0531", "E0433", "E0425", "E0405", "E0404", ""})
 _MEMBERS = frozenset({"E0599", "E0609", "E0610", "E0615", "E0560", "E0026", "E0576"})
+_IMPORTS = frozenset({"E0432", "E0433", "E0252", "E0254", "E0255", "E0428", "E0603", "E0365"})
 _OPERANDS = frozenset({"E0369", "E0368", "E0600"})
 
 
 def leave_out(work: Work, owner: str) -> bool:
     """Do without whatever a message is about."""
     plan = work.plan
-    if owner == "pools" or owner.startswith(("use ", "make ", "dump ")):
+    if owner in ("pools", "registered") or owner.startswith(("use ", "make ", "dump ", "has ")):
         if owner in plan.left_out:
             return False
         plan.left_out.add(owner)
@@ -128,7 +130,7 @@ def implemented_twice(work: Work, message: Message) -> bool:
 def called_while_compiling(work: Work, message: Message) -> bool:
     """What stands in for a function that gives a constant or a static its value."""
     for whole in TICKS.findall(message["message"]):
-        left, _, name = re.sub(r"::<.*>(?=::)", "", whole).rpartition("::")
+        left, _, name = re.sub(r"::<.*>(?=::)", "", re.sub(r"::<[^:]*>\Z", "", whole)).rpartition("::")
         kind = work.plan.types.get(left.rpartition("::")[2].partition("<")[0])
         function = kind.functions.get(name) if kind is not None else work.plan.functions.get(name)
         if function is not None and not function.is_const and not function.closures:
@@ -159,20 +161,8 @@ def repair(
         code = message["code"]
         owner = work.owner(message)
         handled = False
-        if owner == "pools" or (
-            code
-            in (
-                "E0432",
-                "E0433",
-                "E0252",
-                "E0254",
-                "E0255",
-                "E0428",
-                "E0603",
-                "E0365",
-            )
-            and owner.startswith(("use ", "extra "))
-        ):
+        is_import = owner.startswith(("use ", "extra "))
+        if owner in ("pools", "registered") or (is_import and code in _IMPORTS):
             handled = leave_out(work, owner)
         elif code == "E0432":
             handled = name_missing(work, message)
@@ -209,6 +199,8 @@ def repair(
             handled = undecided(work, message)
         elif code in ("E0608", "E0614", "E0604", "E0605", "E0606", "E0607", "E0618"):
             handled = used_as(work, message)
+        elif code == "E0631":
+            handled = passed_on(work, message)
         elif code == "E0034":
             handled = method_found_twice(work, message)
         elif code == "E0119":

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+from tree_sitter import Node
+
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.items import Item
 from pytest_funcmem.harness.compiled.rust.known import STANDARD_PATHS, TRAIT_PATHS
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType
 from pytest_funcmem.harness.compiled.rust.uses import Call, Uses, find_uses
+from pytest_funcmem.languages.trees import SyntaxTree
 
 __all__ = ["add_function", "add_macro", "add_method", "add_trait", "add_type", "add_variant", "own_function"]
 
@@ -263,6 +266,22 @@ def add_macro(plan: Plan, name: str, uses: Uses) -> bool:
     return True
 
 
+def _head_without_patterns(tree: SyntaxTree, node: Node) -> str:
+    """What stands before a member's body, where parameters that are taken apart have plain names."""
+    body = node.child_by_field_name("body")
+    end = tree.start(body) if body is not None else tree.end(node)
+    listed = node.child_by_field_name("parameters")
+    pieces, done = [], tree.start(node)
+    for place, parameter in enumerate(listed.children if listed is not None else ()):
+        pattern = parameter.child_by_field_name("pattern")
+        if parameter.type == "parameter" and pattern is not None and pattern.type.endswith("_pattern"):
+            if pattern.type == "mut_pattern":
+                continue
+            pieces += [tree.text[done : tree.start(pattern)], f"part{place}"]
+            done = tree.end(pattern)
+    return "".join([*pieces, tree.text[done:end]])
+
+
 def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
     """Let something stand in for a trait: it asks for what the file's implementations have."""
     if name in plan.traits or not re.fullmatch(r"[A-Za-z_]\w*", name):
@@ -296,11 +315,7 @@ def add_trait(plan: Plan, name: str, uses: Uses) -> bool:
                     re.escape(flattened(tree.source(kind), plan.names)), f"Self::{member.name}"
                 )
         for member in item.members:
-            body = member.node.child_by_field_name("body")
-            text = flattened(
-                tree.text[tree.start(member.node) : tree.start(body) if body else tree.end(member.node)],
-                plan.names,
-            )
+            text = flattened(_head_without_patterns(tree, member.node), plan.names)
             for own, new in renamed.items():
                 text = re.sub(rf"(?<!\w){own}(?!\w)", new, text)
             if member.kind == "fn":

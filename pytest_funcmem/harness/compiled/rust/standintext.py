@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pytest_funcmem.harness.compiled.rust.constants import constant_value
 from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction, StandInType
+from pytest_funcmem.harness.compiled.rust.uses import FUTURE
 from pytest_funcmem.harness.compiled.rust.values import dump_impl, impl_head, make_impl
 
 __all__ = ["function_text", "method_text", "own_method_text", "type_text"]
@@ -39,6 +40,11 @@ def _parameters(path: str, function: StandInFunction) -> tuple[list[str], list[s
     # What a closure gives back is known once it was called, so that it is among what is logged.
     calls = ""
     for place, count in sorted(function.closures.items()):
+        if count == FUTURE:
+            kinds += [f"A{place}: std::future::Future<Output = R{place}>", f"R{place}"]
+            calls += f"let c{place} = funcmem::blocked(a{place}); "
+            parts.append(f"funcmem::Dump::encoded(&c{place})")
+            continue
         given = [function.given.get((place, i), f"P{place}_{i}") for i in range(count)]
         result = function.given_back.get(place, f"R{place}")
         kinds.append(f"A{place}: FnOnce({', '.join(given)}) -> {result}")

@@ -10,7 +10,10 @@ from tree_sitter import Node
 
 from pytest_funcmem.languages.trees import SyntaxTree, inner_nodes
 
-__all__ = ["Call", "Uses", "find_uses"]
+__all__ = ["FUTURE", "Call", "Uses", "find_uses"]
+
+FUTURE = -1
+"""Number of parameters of what is no function but gives a value when it is waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +22,7 @@ class Call:
 
     Attributes:
         arity: Number of arguments.
-        closures: Arguments that are closures, with their number of parameters.
+        closures: Arguments that are closures, with their number of parameters, or futures.
         is_statement: Whether nothing is done with the result.
         line: Line of the name.
         arguments: Texts of the arguments.
@@ -174,6 +177,8 @@ def _made_call(tree: SyntaxTree, node: Node, name: Node, first: int) -> Call:
                 else 0
             )
             closures.append((place, count))
+        elif argument.type == "async_block":
+            closures.append((place, FUTURE))
     return Call(
         arity=len(arguments),
         closures=tuple(closures),

@@ -15,7 +15,7 @@ mod world;
 
 pub use dump::{drained, Dump};
 pub use encoding::Encoding;
-pub use make::{make_bytes, make_string, Make};
+pub use make::{make_bytes, make_string, register, Make};
 pub use pointers::{boxed, lent};
 pub use run::{blocked, formatted, Run};
 pub use serve::{serve, Program};

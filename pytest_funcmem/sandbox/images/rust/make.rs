@@ -1,5 +1,6 @@
 //! Makes values of built-in types and of what holds other values, from choices.
 
+use std::any::type_name;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::*;
@@ -49,13 +50,47 @@ fn made_or_none<T>(source: &mut Source) -> Option<T> {
     }
 }
 
+/// How values of types that only a scaffold knows are made, by the name of the type.
+static MAKERS: Mutex<Vec<(&'static str, usize)>> = Mutex::new(Vec::new());
+
+/// Make values of a type so from now on.
+pub fn register<T>(make: fn(&mut Source) -> T) {
+    MAKERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((type_name::<T>(), make as usize));
+}
+
+fn registered<T>() -> Option<fn(&mut Source) -> T> {
+    let makers = MAKERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let found = makers.iter().find(|(name, _)| *name == type_name::<T>());
+    found.map(|&(_, make)| unsafe { std::mem::transmute::<usize, fn(&mut Source) -> T>(make) })
+}
+
 trait MakeOtherwise: Sized {
     fn make_otherwise(source: &mut Source) -> Self;
 }
 
 impl<T> MakeOtherwise for T {
     default fn make_otherwise(source: &mut Source) -> T {
+        match registered::<T>() {
+            Some(make) => source.deeper(make),
+            None => T::made_of_items(source),
+        }
+    }
+}
+
+/// What can be collected from what it gives when it is walked through.
+trait MakeOfItems: Sized {
+    fn made_of_items(source: &mut Source) -> Self;
+}
+
+impl<T> MakeOfItems for T {
+    default fn made_of_items(source: &mut Source) -> T {
         T::made_from_text(source)
+    }
+}
+
+impl<T: IntoIterator + FromIterator<<T as IntoIterator>::Item>> MakeOfItems for T {
+    fn made_of_items(source: &mut Source) -> T {
+        Vec::<T::Item>::make(source).into_iter().collect()
     }
 }
 
@@ -72,8 +107,8 @@ impl<T> MakeFromText for T {
 
 impl<T: FromStr> MakeFromText for T {
     fn made_from_text(source: &mut Source) -> T {
-        let chosen = source.text().parse();
-        let start = source.next() as usize;
+        let (text, start) = (source.text(), source.next() as usize);
+        let chosen = text.parse().or_else(|_| (start / READABLE.len() % 256).to_string().parse());
         let usual = || (0..READABLE.len()).find_map(|place| READABLE[(start + place) % READABLE.len()].parse().ok());
         chosen.ok().or_else(usual).unwrap_or_else(|| T::made_by_default(source))
     }
@@ -101,7 +136,7 @@ trait MakeLast: Sized {
 
 impl<T> MakeLast for T {
     default fn make_last(source: &mut Source) -> T {
-        let name = std::any::type_name::<T>();
+        let name = type_name::<T>();
         if name.starts_with("libc::") && !std::mem::needs_drop::<T>() {
             return plain(source);
         }
