@@ -64,7 +64,7 @@ class GoToolkit:
     """Go's part of the local builder."""
 
     language: Language = "go"
-    version: str = "3"
+    version: str = "4"
     programs: Mapping[str, Path] = MappingProxyType({_PROGRAM: Path(__file__).parents[2] / "runner" / "go"})
 
     def __init__(self) -> None:

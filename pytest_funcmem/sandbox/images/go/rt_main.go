@@ -123,7 +123,7 @@ func Main(t Target) {
 }
 
 // runState makes one state, runs the function on it, and reports.
-func runState(directory, seed, choices string) {
+func runState(place, seed, choices string) {
 	current.seed = uint64(number10(seed))
 	for _, choice := range strings.Split(choices, ",") {
 		if choice != "" {
@@ -132,10 +132,11 @@ func runState(directory, seed, choices string) {
 	}
 	os.Args = []string{"program"}
 	tame()
-	if err := os.Chdir(directory); err != nil {
+	if err := os.Chdir(place); err != nil {
 		os.Stderr.WriteString("no working directory\n")
 		os.Exit(97)
 	}
+	directory, _ = os.Getwd()
 	surroundings()
 	m := &Maker{}
 	for i := range target.Globals {

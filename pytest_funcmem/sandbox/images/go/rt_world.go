@@ -51,7 +51,7 @@ func tame() {
 			runtime.Gosched()
 		}
 	}
-	funcmem.Outside = outside
+	funcmem.Outside, funcmem.Fails, funcmem.Environment = outside, fails, environment
 	funcmem.Receive, funcmem.Send, funcmem.Select = received, sent, selected
 	funcmem.Exit = func(code int) {
 		if !finished {

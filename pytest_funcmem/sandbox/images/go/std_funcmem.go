@@ -18,6 +18,12 @@ var Exit func(code int)
 // Outside is asked for what the world outside of the program answers: other machines, other programs.
 var Outside func(name string, asked ...string) Answers
 
+// Fails says how an operation on a file fails that would have worked: 0 where it does not.
+var Fails func(operation, name string) int
+
+// Environment gives a variable that is not set, where the program asks for it by a name that it puts together.
+var Environment func(name string) (string, bool)
+
 // Answers are what the world outside says, bit by bit.
 type Answers interface {
 	// Below gives a number among n.

@@ -14,11 +14,45 @@ ADDED = {
     "std_funcmem.go": "internal/funcmem/funcmem.go",
     "std_os.go": "os/funcmem.go",
     "std_os_exec.go": "os/exec/funcmem.go",
+    "std_os_user.go": "os/user/funcmem.go",
     "std_net.go": "net/funcmem.go",
     "std_net_http.go": "net/http/funcmem.go",
     "std_runtime.go": "runtime/funcmem.go",
 }
 """Files beside this one that become files of the standard library."""
+
+FALLIBLE = (
+    ("file.go", "OpenFile(name string, flag int, perm FileMode) (*File, error)", '"open", name', "nil, err"),
+    ("file.go", "Mkdir(name string, perm FileMode) error", '"mkdir", name', "err"),
+    ("file.go", "Chdir(dir string) error", '"chdir", dir', "err"),
+    ("file.go", "Rename(oldpath, newpath string) error", '"rename", oldpath', "err"),
+    ("file.go", "(f *File) Read(b []byte) (n int, err error)", '"read", nameOf(f)', "0, err"),
+    ("file.go", "(f *File) Write(b []byte) (n int, err error)", '"write", nameOf(f)', "0, err"),
+    ("file_posix.go", "(f *File) Close() error", '"close", nameOf(f)', "err"),
+    ("file_posix.go", "(f *File) Sync() error", '"sync", nameOf(f)', "err"),
+    (
+        "file_posix.go",
+        "Chtimes(name string, atime time.Time, mtime time.Time) error",
+        '"chtimes", name',
+        "err",
+    ),
+    ("file_unix.go", "Remove(name string) error", '"remove", name', "err"),
+    ("path.go", "RemoveAll(path string) error", '"unlinkat", path', "err"),
+    ("stat.go", "Stat(name string) (FileInfo, error)", '"stat", name', "nil, err"),
+    ("stat.go", "Lstat(name string) (FileInfo, error)", '"lstat", name', "nil, err"),
+    ("stat_unix.go", "(f *File) Stat() (FileInfo, error)", '"stat", nameOf(f)', "nil, err"),
+    ("dir.go", "ReadDir(name string) ([]DirEntry, error)", '"open", name', "nil, err"),
+)
+"""Operations on files that may fail: file, signature, what fails on what, and what is given back then."""
+
+PEOPLE = (
+    ("Current", "", "User", '"", ""'),
+    ("Lookup", "username string", "User", 'username, ""'),
+    ("LookupId", "uid string", "User", '"", uid'),
+    ("LookupGroup", "name string", "Group", 'name, ""'),
+    ("LookupGroupId", "gid string", "Group", '"", gid'),
+)
+"""Questions for users and groups: function, parameters, what is given back, and what is asked."""
 
 CHANGES = (
     ("time/time.go", 'import (\n\t"errors"\n', 'import (\n\t"errors"\n\t"internal/funcmem"\n'),
@@ -171,6 +205,39 @@ CHANGES = (
         "\treturn t.roundTrip(req)\n",
         "\tif response, err, ok := madeUpResponse(req); ok {\n\t\treturn response, err\n\t}\n"
         "\treturn t.roundTrip(req)\n",
+    ),
+    *(
+        (
+            f"os/{file}",
+            f"\nfunc {signature} {{\n",
+            f"\nfunc {signature} {{\n"
+            f"\tif err := madeUpFailure({asked}); err != nil {{\n\t\treturn {failed}\n\t}}\n",
+        )
+        for file, signature, asked, failed in FALLIBLE
+    ),
+    (
+        "os/file.go",
+        "func Chmod(name string, mode FileMode) error { return chmod(name, mode) }",
+        "func Chmod(name string, mode FileMode) error {\n"
+        '\tif err := madeUpFailure("chmod", name); err != nil {\n\t\treturn err\n\t}\n'
+        "\treturn chmod(name, mode)\n}",
+    ),
+    ("os/env.go", "\tv, _ := syscall.Getenv(key)\n\treturn v\n", "\tv, _ := LookupEnv(key)\n\treturn v\n"),
+    (
+        "os/env.go",
+        "\treturn syscall.Getenv(key)\n}\n\n// Setenv",
+        "\tif value, ok := syscall.Getenv(key); ok {\n\t\treturn value, true\n\t}\n"
+        "\treturn madeUpVariable(key)\n}\n\n// Setenv",
+    ),
+    *(
+        (
+            "os/user/lookup.go",
+            f"\nfunc {question}({given}) (*{kind}, error) {{\n",
+            f"\nfunc {question}({given}) (*{kind}, error) {{\n"
+            f'\tif found, err, ok := madeUp{kind}("{question}", {asked}); ok {{\n'
+            "\t\treturn found, err\n\t}\n",
+        )
+        for question, given, kind, asked in PEOPLE
     ),
 )
 """File, text that stands in it exactly once, and what to put there."""

@@ -122,6 +122,9 @@ func (s *solver) learnCall(node *ast.CallExpr) {
 		}
 		switch parent := s.parents[node].(type) {
 		case *ast.ExprStmt, *ast.GoStmt, *ast.DeferStmt:
+			if s.isAskedElsewhere(found) {
+				return // a call that drops its results says nothing of them
+			}
 		case *ast.AssignStmt:
 			if len(parent.Rhs) == 1 {
 				for range parent.Lhs {
@@ -143,6 +146,22 @@ func (s *solver) learnCall(node *ast.CallExpr) {
 		}
 		s.suggestStrongly(found, "func("+strings.Join(params, ", ")+") ("+strings.Join(results, ", ")+")")
 	}
+}
+
+// isAskedElsewhere tells whether a function of this type is called somewhere for its results.
+func (s *solver) isAskedElsewhere(kind *guess) bool {
+	asked := false
+	ast.Inspect(s.syntax[0], func(node ast.Node) bool {
+		if call, ok := node.(*ast.CallExpr); ok {
+			switch s.parents[call].(type) {
+			case *ast.ExprStmt, *ast.GoStmt, *ast.DeferStmt:
+			default:
+				asked = asked || s.open(s.typeOf(call.Fun)) == kind
+			}
+		}
+		return !asked
+	})
+	return asked
 }
 
 // learnParameters gives a made-up function as many parameters as it is called with.

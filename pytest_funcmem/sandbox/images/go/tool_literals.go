@@ -77,14 +77,19 @@ func (p *pools) rune(r rune) {
 
 func (s *solver) pools() *pools {
 	p := &pools{seen: map[string]bool{}}
+	indexed := false // whether some list is, by a place that a variable holds
 	for _, file := range s.syntax[:2] {
 		ast.Inspect(file, func(node ast.Node) bool {
 			switch node := node.(type) {
 			case *ast.ImportSpec:
 				return false
 			case *ast.IndexExpr:
-				if _, mapping := coreOf(s.typeOf(node.X)).(*types.Map); mapping {
+				switch coreOf(s.typeOf(node.X)).(type) {
+				case *types.Map:
 					s.key(p, node.Index)
+				case *types.Slice:
+					indexed = true
+					s.size(p, node.Index)
 				}
 			case *ast.CallExpr:
 				s.hints(p, node)
@@ -115,6 +120,9 @@ func (s *solver) pools() *pools {
 			}
 			return true
 		})
+	}
+	if indexed && len(p.sizes) == 0 {
+		p.bounds()
 	}
 	if p.dated {
 		p.times()

@@ -42,6 +42,15 @@ func (s *solver) size(p *pools, expr ast.Expr) {
 	}
 }
 
+// bounds takes the numbers of a function that has lists and says nothing of their lengths for last places in them.
+func (p *pools) bounds() {
+	for _, n := range p.ints {
+		if n >= 8 && n < longest && len(p.sizes) < mostSizes/2 {
+			p.sizes = append(p.sizes, int(n)+1)
+		}
+	}
+}
+
 func (s *solver) constantInt(expr ast.Expr) (int64, bool) {
 	if expr == nil {
 		return 0, false
