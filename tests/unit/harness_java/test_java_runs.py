@@ -82,6 +82,40 @@ def test_effects_are_recorded_and_clock_and_chance_stand_still(run_java: Runner)
     assert any(output.receiver != ["unchanged"] for output in valid)
 
 
+CHANCE = """import java.security.SecureRandom;
+import java.time.*;
+import java.util.*;
+import java.util.concurrent.ThreadLocalRandom;
+class Token {
+    private final SecureRandom generator = new SecureRandom();
+    String make(int length, boolean strong) throws Exception {
+        byte[] bytes = new byte[4 + (length & 7)];
+        SecureRandom used = strong ? SecureRandom.getInstance("SHA1PRNG") : generator;
+        used.nextBytes(bytes);
+        bytes[0] = (byte) new SecureRandom(bytes).nextInt(50);
+        int own = ThreadLocalRandom.current().nextInt(10, 20);
+        long now = Clock.systemUTC().millis() + new GregorianCalendar().getTimeInMillis();
+        LocalTime time = LocalTime.now();
+        ZonedDateTime there = ZonedDateTime.now(ZoneId.of("Asia/Tokyo"));
+        Calendar calendar = Calendar.getInstance(TimeZone.getTimeZone("UTC"));
+        return Arrays.toString(bytes) + own + " " + now + time + there + calendar.getTimeInMillis();
+    }
+}
+"""
+
+
+def test_whoever_asks_for_chance_or_the_time_is_told_by_the_state(run_java: Runner) -> None:
+    first, again = (run_java(CHANCE, "Token.make", states=12) for _ in range(2))
+    assert first.loaded, first.load_detail
+    texts = [str(output.value) for output in first.outputs if output.outcome == "returned"]
+    assert first.outputs == again.outputs
+    assert len(set(texts)) == len(texts) == 12
+    assert all(
+        text.partition(" ")[2] == "320000000000012:26:402020-09-13T21:26:40+09:00[Asia/Tokyo]1600000000000"
+        for text in (text[text.index("]") :] for text in texts)
+    )
+
+
 RAISING = """class Raising {
     static int pick(int way, String s) {
         switch (Math.abs(way) % 5) {

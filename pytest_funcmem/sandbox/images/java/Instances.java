@@ -38,7 +38,7 @@ final class Instances {
         this.known = known;
     }
 
-    private static Unsafe unsafe() {
+    static Unsafe unsafe() {
         try {
             Field field = Unsafe.class.getDeclaredField("theUnsafe");
             field.setAccessible(true);

@@ -33,7 +33,10 @@ import org.objectweb.asm.tree.VarInsnNode;
  * clock and chance replaced by those of the input state.
  */
 final class Instrumentation {
-    private static final String WORLD = "funcmem/harness/World";
+    private static final String HERE = "funcmem/harness/";
+    private static final String WORLD = HERE + "World";
+    private static final String SECURE = "java/security/SecureRandom";
+    private static final String FIXED = HERE + "FixedRandom";
     private static final Set<String> RAISED_BY_THE_MACHINE = Set.of(
             "java/lang/NullPointerException", "java/lang/ArithmeticException", "java/lang/ClassCastException",
             "java/lang/ArrayIndexOutOfBoundsException", "java/lang/NegativeArraySizeException",
@@ -43,20 +46,34 @@ final class Instrumentation {
     private static final Map<String, String> REPLACED = new HashMap<>();
 
     static {
-        REPLACED.put("java/lang/System.currentTimeMillis()J", "currentTimeMillis");
-        REPLACED.put("java/lang/System.nanoTime()J", "nanoTime");
-        REPLACED.put("java/lang/System.exit(I)V", "exit");
-        REPLACED.put("java/lang/System.getenv(Ljava/lang/String;)Ljava/lang/String;", "environment");
-        REPLACED.put("java/lang/System.getenv()Ljava/util/Map;", "environment");
-        REPLACED.put("java/lang/Math.random()D", "random");
-        REPLACED.put("java/lang/Thread.sleep(J)V", "sleep");
-        REPLACED.put("java/util/UUID.randomUUID()Ljava/util/UUID;", "uuid");
-        REPLACED.put("java/util/Collections.shuffle(Ljava/util/List;)V", "shuffle");
-        REPLACED.put("java/util/Calendar.getInstance()Ljava/util/Calendar;", "calendar");
-        REPLACED.put("java/time/Instant.now()Ljava/time/Instant;", "instant");
-        REPLACED.put("java/time/LocalDate.now()Ljava/time/LocalDate;", "localDate");
-        REPLACED.put("java/time/LocalDateTime.now()Ljava/time/LocalDateTime;", "localDateTime");
-        REPLACED.put("java/time/ZonedDateTime.now()Ljava/time/ZonedDateTime;", "zonedDateTime");
+        REPLACED.put("java/lang/System.exit(I)V", "World.exit");
+        REPLACED.put("java/lang/System.getenv(Ljava/lang/String;)Ljava/lang/String;", "World.environment");
+        REPLACED.put("java/lang/System.getenv()Ljava/util/Map;", "World.environment");
+        REPLACED.put("java/lang/Thread.sleep(J)V", "World.sleep");
+        REPLACED.put("java/lang/System.currentTimeMillis()J", "Now.currentTimeMillis");
+        REPLACED.put("java/lang/System.nanoTime()J", "Now.nanoTime");
+        REPLACED.put("java/time/Instant.now()Ljava/time/Instant;", "Now.instant");
+        REPLACED.put("java/time/Clock.systemUTC()Ljava/time/Clock;", "Now.clock");
+        REPLACED.put("java/time/Clock.systemDefaultZone()Ljava/time/Clock;", "Now.clock");
+        REPLACED.put("java/time/Clock.system(Ljava/time/ZoneId;)Ljava/time/Clock;", "Now.clock");
+        for (String type : new String[] {"LocalDate", "LocalTime", "LocalDateTime", "ZonedDateTime", "OffsetDateTime",
+                "OffsetTime", "Year", "YearMonth", "MonthDay"}) {
+            String name = "Now." + Character.toLowerCase(type.charAt(0)) + type.substring(1);
+            for (String given : new String[] {"", "Ljava/time/ZoneId;"}) {
+                REPLACED.put("java/time/" + type + ".now(" + given + ")Ljava/time/" + type + ";", name);
+            }
+        }
+        for (String given : new String[] {"", "Ljava/util/TimeZone;", "Ljava/util/Locale;",
+                "Ljava/util/TimeZone;Ljava/util/Locale;"}) {
+            REPLACED.put("java/util/Calendar.getInstance(" + given + ")Ljava/util/Calendar;", "Now.calendar");
+        }
+        String own = "java/util/concurrent/ThreadLocalRandom";
+        REPLACED.put(own + ".current()L" + own + ";", "Chance.ownGenerator");
+        REPLACED.put(SECURE + ".getInstance(Ljava/lang/String;)L" + SECURE + ";", "Chance.secure");
+        REPLACED.put(SECURE + ".getInstanceStrong()L" + SECURE + ";", "Chance.secure");
+        REPLACED.put("java/lang/Math.random()D", "Chance.random");
+        REPLACED.put("java/util/UUID.randomUUID()Ljava/util/UUID;", "Chance.uuid");
+        REPLACED.put("java/util/Collections.shuffle(Ljava/util/List;)V", "Chance.shuffle");
     }
 
     private final boolean isStub;
@@ -236,6 +253,8 @@ final class Instrumentation {
             if (one instanceof LineNumberNode line) {
                 inside = line.line >= firstLine && line.line <= lastLine;
                 lineProbe(method, line);
+            } else if (one.getOpcode() == Opcodes.NEW && one instanceof TypeInsnNode made && made.desc.equals(SECURE)) {
+                made.desc = FIXED;
             } else if (one instanceof JumpInsnNode jump && places.get(jump.label) <= place) {
                 method.instructions.insertBefore(one, call("step", "()V"));
             } else if (one instanceof MethodInsnNode called) {
@@ -331,17 +350,25 @@ final class Instrumentation {
         InsnList code = method.instructions;
         String replacement = REPLACED.get(called.owner + "." + called.name + called.desc);
         if (replacement != null) {
-            called.owner = WORLD;
-            called.name = replacement;
+            int dot = replacement.indexOf('.');
+            called.owner = HERE + replacement.substring(0, dot);
+            called.name = replacement.substring(dot + 1);
             return;
         }
         if (called.name.equals("<init>")) {
+            if (called.owner.equals(SECURE) && !(method.name.equals("<init>") && SECURE.equals(type.superName))) {
+                called.owner = FIXED;
+                return;
+            }
             if (called.desc.equals("()V") && !(method.name.equals("<init>") && called.owner.equals(type.superName))) {
-                if (called.owner.equals("java/util/Date")) {
-                    code.insertBefore(called, call("currentTimeMillis", "()J"));
+                if (called.owner.equals("java/util/GregorianCalendar")) {
+                    code.insert(called, call("Now", "setNow", "(Ljava/util/Calendar;)V"));
+                    code.insert(called, new InsnNode(Opcodes.DUP));
+                } else if (called.owner.equals("java/util/Date")) {
+                    code.insertBefore(called, call("Now", "currentTimeMillis", "()J"));
                     called.desc = "(J)V";
                 } else if (called.owner.equals("java/util/Random")) {
-                    code.insertBefore(called, call("seed", "()J"));
+                    code.insertBefore(called, call("Chance", "seed", "()J"));
                     called.desc = "(J)V";
                 }
             }
@@ -364,6 +391,10 @@ final class Instrumentation {
     }
 
     private static MethodInsnNode call(String name, String descriptor) {
-        return new MethodInsnNode(Opcodes.INVOKESTATIC, WORLD, name, descriptor);
+        return call("World", name, descriptor);
+    }
+
+    private static MethodInsnNode call(String owner, String name, String descriptor) {
+        return new MethodInsnNode(Opcodes.INVOKESTATIC, HERE + owner, name, descriptor);
     }
 }

@@ -183,6 +183,8 @@ final class Platform {
                 return List.of(java.util.Locale.ENGLISH, java.util.Locale.GERMANY, java.util.Locale.ROOT, new java.util.Locale("tr")).get(choices.below(4));
             case "java.util.Random":
                 return new java.util.Random(choices.next());
+            case "java.security.SecureRandom":
+                return new FixedRandom();
             case "java.util.UUID":
                 return new java.util.UUID(plain.number(), plain.number());
             case "java.nio.charset.Charset":

@@ -2,12 +2,10 @@ package funcmem.harness;
 
 import java.lang.reflect.Method;
 import java.util.Arrays;
-import java.util.Date;
-import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.objectweb.asm.Type;
 
-/** What instrumented code calls: probes, answers of what is made up, a clock that stands still, fixed chance. */
+/** What instrumented code calls: probes, answers of what is made up. */
 public final class World {
     static volatile Run run;
     /** Made-up methods by class, name and descriptor, of one loader. */
@@ -116,65 +114,6 @@ public final class World {
         if (now != null) {
             now.meant.put(thrown, true);
         }
-    }
-
-    public static long currentTimeMillis() {
-        return run.clock;
-    }
-
-    public static long nanoTime() {
-        return run.clock * 1_000_000L;
-    }
-
-    public static Date date() {
-        return new Date(run.clock);
-    }
-
-    public static java.time.Clock clock() {
-        return java.time.Clock.fixed(java.time.Instant.ofEpochMilli(run.clock), java.time.ZoneOffset.UTC);
-    }
-
-    public static java.util.Calendar calendar() {
-        java.util.Calendar calendar = java.util.Calendar.getInstance();
-        calendar.setTimeInMillis(run.clock);
-        return calendar;
-    }
-
-    public static java.time.Instant instant() {
-        return clock().instant();
-    }
-
-    public static java.time.LocalDate localDate() {
-        return java.time.LocalDate.now(clock());
-    }
-
-    public static java.time.LocalDateTime localDateTime() {
-        return java.time.LocalDateTime.now(clock());
-    }
-
-    public static java.time.ZonedDateTime zonedDateTime() {
-        return java.time.ZonedDateTime.now(clock());
-    }
-
-    public static double random() {
-        return generator().nextDouble();
-    }
-
-    public static long seed() {
-        return generator().nextLong();
-    }
-
-    public static java.util.Random generator() {
-        run.ask();
-        return run.random;
-    }
-
-    public static UUID uuid() {
-        return new UUID(seed(), seed());
-    }
-
-    public static void shuffle(java.util.List<?> list) {
-        java.util.Collections.shuffle(list, generator());
     }
 
     public static void sleep(long millis) {
