@@ -34,7 +34,7 @@ class JavaToolkit:
     """Prepares and runs Java methods and constructors."""
 
     language: Language = "java"
-    version = "6"
+    version = "7"
     programs: Mapping[str, Path] = tasks.PROGRAMS
 
     def prepare(
