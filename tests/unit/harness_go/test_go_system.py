@@ -1,4 +1,4 @@
-"""Files that cannot be had, users, names of variables that are put together; lists as long as they are read."""
+"""Files that cannot be had, users, variables with names put together, lists as long as they are read."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ pytestmark = pytest.mark.docker
 SYSTEM = """package system
 
 import (
+	"bufio"
 	"io/ioutil"
 	"os"
 	"os/user"
@@ -80,6 +81,34 @@ func LayByParts(name string) (string, error) {
 	return string(found), nil
 }
 
+func Lines(name string) (int, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return -1, err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || info.IsDir() {
+		return -2, err
+	}
+	scanner, count := bufio.NewScanner(file), 0
+	for scanner.Scan() {
+		count++
+	}
+	return count, scanner.Err()
+}
+
+func Entries(name string) (string, error) {
+	names := ""
+	found, err := os.ReadDir(name + ".d")
+	if os.IsNotExist(err) {
+		return "none", nil
+	}
+	for _, entry := range found {
+		names += entry.Name()
+	}
+	return names, err
+}
+
 func Home(name string) string {
 	me, err := user.Current()
 	if err != nil {
@@ -124,14 +153,14 @@ func (l *Line) Place(item string) int {
 """
 
 
-@pytest.mark.parametrize("name", ["Lay", "Home", "Setting", "Turned", "Line.Place"])
+@pytest.mark.parametrize("name", ["Lay", "Lines", "Entries", "Home", "Setting", "Turned", "Line.Place"])
 def test_every_line_is_reached(prepare: Prepare, name: str) -> None:
     (run,) = prepare(SYSTEM, name).run(STATES, coverage=True)
     assert set(run.executable_lines) <= {line for output in run.outputs for line in output.lines}
 
 
 def test_what_is_denied_is_shown_and_denied_to_all_that_ask_for_it(prepare: Prepare) -> None:
-    code = SYSTEM[SYSTEM.index("func LayByParts") : SYSTEM.index("func Home")].replace("LayByParts", "Lay")
+    code = SYSTEM[SYSTEM.index("func LayByParts") : SYSTEM.index("func Lines")].replace("LayByParts", "Lay")
     case = prepare(SYSTEM, "Lay")
     (run,) = case.run(STATES)
     (other,) = case.run(STATES, code)
@@ -139,3 +168,10 @@ def test_what_is_denied_is_shown_and_denied_to_all_that_ask_for_it(prepare: Prep
     for output, shown in zip(run.outputs, run.shown, strict=True):
         failed = isinstance(output.value, list) and output.value[-1] is not None
         assert not failed or any(": " in text for text in shown[1:]), (output.value, shown)
+
+
+def test_a_file_that_was_laid_is_no_effect_unless_it_is_changed(prepare: Prepare) -> None:
+    (run,) = prepare(SYSTEM, "Lines").run(STATES)
+    counts = {output.value[1][0] for output in run.outputs if output.outcome == "returned"}
+    assert counts >= {-1, 0, 1, 2}
+    assert not any(output.files for output in run.outputs)

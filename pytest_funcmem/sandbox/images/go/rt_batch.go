@@ -20,7 +20,7 @@ func reset(environment []string) {
 	made, functions, asked, nesting, steps, previous = 0, 0, 0, 0, 0, 0
 	clockNanos, randomState = 0, 0
 	calls, before, globalsNow, shown, around, laid, givenTexts = nil, nil, nil, nil, nil, nil, nil
-	denied = nil
+	decided = nil
 	results, arguments = nil, nil
 	ordinals, channels = map[string]int{}, map[uintptr]string{}
 	askedMadeUp, starting, finished = false, true, false

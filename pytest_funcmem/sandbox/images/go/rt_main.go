@@ -115,7 +115,7 @@ func Main(t Target) {
 		reset(environment)
 		redirect(request[3])
 		runState(request[2], seed, choices)
-		if target.Files || runtime.NumGoroutine() > goroutines || touched() {
+		if target.Files || len(laid) > 0 || runtime.NumGoroutine() > goroutines || touched() {
 			break
 		}
 	}

@@ -51,7 +51,8 @@ func tame() {
 			runtime.Gosched()
 		}
 	}
-	funcmem.Outside, funcmem.Fails, funcmem.Environment = outside, fails, environment
+	funcmem.Outside, funcmem.Environment = outside, environment
+	funcmem.Fails, funcmem.Lay = fails, lay
 	funcmem.Receive, funcmem.Send, funcmem.Select = received, sent, selected
 	funcmem.Exit = func(code int) {
 		if !finished {

@@ -21,6 +21,9 @@ var Outside func(name string, asked ...string) Answers
 // Fails says how an operation on a file fails that would have worked: 0 where it does not.
 var Fails func(operation, name string) int
 
+// Lay may lay a file, or a folder, that the program wants to look at and that is not there.
+var Lay func(name string, folder bool)
+
 // Environment gives a variable that is not set, where the program asks for it by a name that it puts together.
 var Environment func(name string) (string, bool)
 

@@ -14,6 +14,9 @@ func madeUpFailure(operation, name string) error {
 		if n := funcmem.Fails(operation, name); n > 0 {
 			return &PathError{Op: operation, Path: name, Err: madeUpFailures[(n-1)%len(madeUpFailures)]}
 		}
+		if funcmem.Lay != nil && (operation == "open" || operation == "stat" || operation == "readdir") {
+			funcmem.Lay(name, operation == "readdir")
+		}
 	}
 	return nil
 }

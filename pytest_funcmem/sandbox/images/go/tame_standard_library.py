@@ -22,7 +22,12 @@ ADDED = {
 """Files beside this one that become files of the standard library."""
 
 FALLIBLE = (
-    ("file.go", "OpenFile(name string, flag int, perm FileMode) (*File, error)", '"open", name', "nil, err"),
+    (
+        "file.go",
+        "OpenFile(name string, flag int, perm FileMode) (*File, error)",
+        '[]string{"open", "create"}[flag&O_CREATE/O_CREATE], name',
+        "nil, err",
+    ),
     ("file.go", "Mkdir(name string, perm FileMode) error", '"mkdir", name', "err"),
     ("file.go", "Chdir(dir string) error", '"chdir", dir', "err"),
     ("file.go", "Rename(oldpath, newpath string) error", '"rename", oldpath', "err"),
@@ -39,9 +44,9 @@ FALLIBLE = (
     ("file_unix.go", "Remove(name string) error", '"remove", name', "err"),
     ("path.go", "RemoveAll(path string) error", '"unlinkat", path', "err"),
     ("stat.go", "Stat(name string) (FileInfo, error)", '"stat", name', "nil, err"),
-    ("stat.go", "Lstat(name string) (FileInfo, error)", '"lstat", name', "nil, err"),
+    ("stat.go", "Lstat(name string) (FileInfo, error)", '"stat", name', "nil, err"),
     ("stat_unix.go", "(f *File) Stat() (FileInfo, error)", '"stat", nameOf(f)', "nil, err"),
-    ("dir.go", "ReadDir(name string) ([]DirEntry, error)", '"open", name', "nil, err"),
+    ("dir.go", "ReadDir(name string) ([]DirEntry, error)", '"readdir", name', "nil, err"),
 )
 """Operations on files that may fail: file, signature, what fails on what, and what is given back then."""
 

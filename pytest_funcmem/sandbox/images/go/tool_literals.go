@@ -88,8 +88,11 @@ func (s *solver) pools() *pools {
 				case *types.Map:
 					s.key(p, node.Index)
 				case *types.Slice:
-					indexed = true
-					s.size(p, node.Index)
+					if _, constant := s.constantInt(node.Index); constant {
+						s.size(p, node.Index)
+					} else {
+						indexed = true
+					}
 				}
 			case *ast.CallExpr:
 				s.hints(p, node)
@@ -121,7 +124,7 @@ func (s *solver) pools() *pools {
 			return true
 		})
 	}
-	if indexed && len(p.sizes) == 0 {
+	if indexed {
 		p.bounds()
 	}
 	if p.dated {

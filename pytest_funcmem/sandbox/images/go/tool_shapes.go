@@ -42,11 +42,13 @@ func (s *solver) size(p *pools, expr ast.Expr) {
 	}
 }
 
-// bounds takes the numbers of a function that has lists and says nothing of their lengths for last places in them.
+// bounds takes the larger numbers of a function that looks into lists for last places in them.
 func (p *pools) bounds() {
-	for _, n := range p.ints {
-		if n >= 8 && n < longest && len(p.sizes) < mostSizes/2 {
+	for added, place := 0, 0; added < 4 && place < len(p.ints); place++ {
+		n := p.ints[place]
+		if n >= 8 && n < longest && len(p.sizes) < mostSizes && !slices.Contains(p.sizes, int(n)+1) {
 			p.sizes = append(p.sizes, int(n)+1)
+			added++
 		}
 	}
 }
