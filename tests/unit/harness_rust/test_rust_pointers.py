@@ -212,3 +212,49 @@ def test_collections_and_trait_objects_of_crates_are_made(workbench: Workbench) 
     assert all(output.outcome == "returned" for output in run.outputs), run.outputs
     assert len({str(output.value) for output in run.outputs}) > 5
     assert len({str(output.receiver) for output in run.outputs}) > 3
+
+
+WALKED = """\
+pub trait Log { fn note(&self, text: &str) -> u32; }
+
+impl std::fmt::Debug for dyn Log + '_ {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}", self.note("x"))
+    }
+}
+
+pub fn hand_over(items: &mut Vec<u32>, log: &dyn crate::other::Keep, mut others: std::str::Chars) -> usize {
+    let jobs = items.iter_mut().map(|item| {
+        *item = item.wrapping_add(1);
+        *item
+    });
+    crate::many::run(jobs, &mut others);
+    log.keep(others.as_str());
+    items.len()
+}
+"""
+
+
+def test_iterators_that_are_given_away_are_walked_through(workbench: Workbench) -> None:
+    (run,) = workbench.run(WALKED, "hand_over", count=20)
+    assert all(output.outcome == "returned" for output in run.outputs), run.outputs
+    for output in run.outputs:
+        assert output.calls[0]["path"] == "many__run"
+        assert output.arguments["items"] == ["unchanged"] or output.arguments["items"][0] == "list"
+    assert any(output.arguments["items"] != ["unchanged"] for output in run.outputs)
+    (run,) = workbench.run(WALKED, "Log.fmt", count=12)
+    assert len({str(output.value) for output in run.outputs}) > 3
+
+
+WIDE = """\
+pub fn width(character: char, bytes: &[u8]) -> (usize, bool) {
+    if bytes.len() == 300 { return (0, true); }
+    (character.len_utf8(), false)
+}
+"""
+
+
+def test_characters_of_all_widths_and_lengths_that_are_named_occur(workbench: Workbench) -> None:
+    (run,) = workbench.run(WIDE, "width", count=150)
+    found = {str(output.value) for output in run.outputs}
+    assert len(found) == 5, found

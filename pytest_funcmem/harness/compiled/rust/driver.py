@@ -30,6 +30,7 @@ from pytest_funcmem.harness.compiled.rust.values import make_impl, opaque_type
 
 __all__ = [
     "answering",
+    "behind",
     "driver_text",
     "made_object",
     "made_trait",
@@ -63,18 +64,18 @@ def made_trait(plan: Plan, trait: Item, argument: str) -> str:
     is_plain = not argument and trait.node.child_by_field_name("type_parameters") is None
     # Where a trait has types, what is behind a pointer must name them.
     is_plain = is_plain and not any(member.kind == "type" for member in trait.members)
-    if is_plain and re.search(rf"\bdyn\s+{trait.name}\b", plan.function.text):
-        lines.append(_behind(name, trait.name))
+    if is_plain and re.search(rf"\bdyn\s+(?:\w+::)*{trait.name}\b", plan.function.text):
+        lines.append(behind(name, trait.name))
     return "\n".join(lines)
 
 
 def made_object(trait: str) -> str:
     """A type for values of which only a trait is known that stands in, and that every type has."""
     name = f"Made_impl_{trait}"
-    return f"{opaque_type(name, trait)}\n{_behind(name, trait)}"
+    return f"{opaque_type(name, trait)}\n{behind(name, trait)}"
 
 
-def _behind(name: str, trait: str) -> str:
+def behind(name: str, trait: str) -> str:
     """How values of a type are made where only its trait is asked for, behind a pointer."""
     lent = f"let value: &'l mut {name} = funcmem::lent({name}::make(source)); value"
     return "\n".join(
@@ -261,7 +262,8 @@ def _owner(plan: Plan, concrete: dict[str, str]) -> tuple[str, str]:
 
 
 def _receiver(receiver: str, own: str, concrete: dict[str, str]) -> list[str]:
-    kinds = {"self": own, "&self": f"&'static {own}", "&mut self": f"&'static mut {own}"}
+    whole = f"({own})" if own.startswith("dyn ") else own
+    kinds = {"self": own, "&self": f"&'static {whole}", "&mut self": f"&'static mut {whole}"}
     kind = kinds.get(receiver) or substituted(receiver, concrete)
     lines = [f"let mut receiver: {kind} = run.make();", "run.show(&receiver);"]
     if kind.startswith("&"):

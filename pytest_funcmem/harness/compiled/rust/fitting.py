@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 
-from pytest_funcmem.harness.compiled.rust.bounds import given_trait, made_to_have
 from pytest_funcmem.harness.compiled.rust.callables import called
 from pytest_funcmem.harness.compiled.rust.concrete import choose_concrete, choose_made
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
@@ -29,6 +28,7 @@ from pytest_funcmem.harness.compiled.rust.reopening import (
 )
 from pytest_funcmem.harness.compiled.rust.results import answered, loosened, tried, unsized
 from pytest_funcmem.harness.compiled.rust.signature import split_types
+from pytest_funcmem.harness.compiled.rust.traits import given_trait, made_to_have
 from pytest_funcmem.harness.compiled.rust.typetext import is_open, normal, settle, unify
 
 __all__ = ["in_pattern", "mismatch", "operands", "passed_on", "resigned", "unfulfilled", "used_as"]

@@ -207,9 +207,11 @@ def _rewritten(path: list[str], names: Names, *, is_macro: bool) -> str | None:
         return None
     first = rest[0]
     if not is_inner:
-        if first in ("std", "core", "funcmem"):
+        # The standard library's crates have modules only at their roots: what else is there is another's.
+        is_other = len(rest) > 1 and rest[1][:1].isupper()
+        if first == "funcmem" or (first in ("std", "core") and not is_other):
             return None
-        if first == "alloc" and not (len(rest) > 1 and rest[1][:1].isupper()):
+        if first == "alloc" and not is_other:
             return "::".join(["std", *rest[1:]])
         if first in names.crates or first in names.modules or first in PRIMITIVES or first == "Self":
             return None

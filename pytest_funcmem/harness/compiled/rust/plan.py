@@ -437,9 +437,9 @@ def usable_imports(plan: Plan) -> list[tuple[Import, str]]:
         path = list(imported.path)
         if imported.name and (imported.name in taken_names or imported.name in found):
             continue
-        # At its root ``alloc`` has modules only: what else is there is of another crate of that name.
-        if path[0] == "core" or (path[0] == "alloc" and not path[-1 if len(path) < 2 else 1][:1].isupper()):
-            path[0] = "std"
+        # At their roots the standard library's crates have modules only.
+        if path[0] in ("core", "alloc", "std"):
+            path[0] = "std" if len(path) < 2 or not path[1][:1].isupper() else "other"
         is_foreign = path[0] in plan.names.crates and path[0] not in plan.file.modules
         if path[0] == "std" and "prelude" not in path:
             pass

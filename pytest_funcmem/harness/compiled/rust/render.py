@@ -10,6 +10,7 @@ from tree_sitter import Node
 from pytest_funcmem.harness.compiled.rust.constants import constant_value, named_constants
 from pytest_funcmem.harness.compiled.rust.driver import (
     answering,
+    behind,
     driver_text,
     made_object,
     made_trait,
@@ -27,6 +28,7 @@ from pytest_funcmem.harness.compiled.rust.standintext import (
     own_method_text,
     type_text,
 )
+from pytest_funcmem.harness.compiled.rust.traits import made_to_have
 from pytest_funcmem.harness.compiled.rust.values import value_impls
 
 __all__ = ["HOLE", "Rendered", "render"]
@@ -104,7 +106,7 @@ def render(plan: Plan) -> Rendered | None:
     for name, kind in plan.constants.items():
         out.write(f"constant {name}", f"pub const {name}: {kind} = {constant_value(plan, name, kind)};")
     for item, _ in items:
-        if item.kind == "trait" and re.search(rf"\bdyn\s+{item.name}\b", plan.function.text):
+        if item.kind == "trait" and re.search(rf"\bdyn\s+(?:\w+::)*{item.name}\b", plan.function.text):
             plan.traits.setdefault(f"own {item.name}", {"argument": ""})
     written = 0
     while written < len(plan.traits):  # to write one may ask for types that have another
@@ -119,11 +121,21 @@ def render(plan: Plan) -> Rendered | None:
             if trait is not None and key not in plan.left_out:
                 out.write(key, trait_impl(plan, trait, parts["type"], parts["argument"]))
         else:
+            is_pointed_to = re.search(rf"\bdyn\s+(?:\w+::)*{key}\b", plan.function.text) is not None
+            is_plain = (
+                re.match(rf"pub trait {re.escape(key)}(?:: [^{{]*)? {{", parts.get("head", "")) is not None
+            )
+            is_plain = (
+                is_plain and "type " not in parts.get("head", "") and "Sized" not in parts.get("head", "")
+            )
+            is_made = is_plain and is_pointed_to and "blanket" not in parts
+            if is_made:
+                made_to_have(plan, key, "")
             texts = [text for what, text in parts.items() if not what.startswith(("type ", "super"))]
             out.write(f"trait {key}", "\n".join(texts))
-            is_plain = re.match(rf"pub trait {re.escape(key)} {{", parts.get("head", "")) is not None
-            is_plain = is_plain and "type " not in parts.get("head", "")
-            if is_plain and "blanket" in parts and re.search(rf"\bdyn\s+{key}\b", plan.function.text):
+            if is_made:
+                out.write(f"made {key}", behind(f"Made_impl_{key}", key))
+            elif is_plain and is_pointed_to and "head" in parts:
                 out.write(f"made {key}", made_object(key))
     for item, _ in items:
         if item.kind in ("struct", "enum", "union"):

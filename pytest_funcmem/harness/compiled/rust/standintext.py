@@ -36,7 +36,7 @@ def _parameters(path: str, function: StandInFunction) -> tuple[list[str], list[s
         if place not in function.closures:
             if not is_named:
                 kinds.append(f"A{place}: ?Sized" if borrow else f"A{place}")
-            parts.append(f"funcmem::Dump::encoded(&a{place})")
+            parts.append(f"funcmem::Given::given(a{place})")
     # What a closure gives back is known once it was called, so that it is among what is logged.
     calls = ""
     for place, count in sorted(function.closures.items()):

@@ -99,6 +99,33 @@ pub fn drained<I: Iterator>(items: I) -> Encoding {
     Encoding::Iterator("impl Iterator".to_string(), items.take(MOST_DRAINED).map(|item| item.dump(1)).collect())
 }
 
+/// How long a stand-in walks through what it is given to walk through.
+const MOST_GIVEN: usize = 256;
+
+/// What is given away for good is encoded; an iterator is walked through, since only then its closures run.
+pub trait Given: Sized {
+    fn given(self) -> Encoding;
+}
+
+impl<T> Given for T {
+    default fn given(self) -> Encoding {
+        self.encoded()
+    }
+}
+
+impl<I: Iterator> Given for I {
+    default fn given(self) -> Encoding {
+        Encoding::Iterator("impl Iterator".to_string(), self.take(MOST_GIVEN).map(|item| item.dump(1)).collect())
+    }
+}
+
+/// What is only lent will be walked through by somebody else.
+impl<I: Iterator + ?Sized> Given for &mut I {
+    fn given(self) -> Encoding {
+        (*self).encoded()
+    }
+}
+
 fn variant(name: &str, fields: Vec<Encoding>) -> Encoding {
     let fields = fields.into_iter().enumerate().map(|(place, field)| (place.to_string(), field)).collect();
     Encoding::Object(name.to_string(), fields)

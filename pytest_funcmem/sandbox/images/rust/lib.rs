@@ -13,7 +13,7 @@ mod serve;
 mod system;
 mod world;
 
-pub use dump::{drained, Dump};
+pub use dump::{drained, Dump, Given};
 pub use encoding::Encoding;
 pub use make::{make_bytes, make_string, register, Make};
 pub use pointers::{boxed, lent};

@@ -9,8 +9,10 @@ use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, RwLock};
 
-use crate::world::{unmakeable, Source};
+use crate::world::{mixed, unmakeable, Source};
 
+/// How many bytes there may be where a number of the function's own says how many.
+const MOST_BYTES: usize = 2048;
 /// Texts that types of other crates can be read from: numbers, dates, versions, addresses, data.
 const READABLE: [&str; 16] = [
     "12", "{\"a\": 1, \"b\": [\"x\"]}", "1.2.3", "0.5", "http://a.b/c?d=1", "true", "[1, -2.5, null]", "2020-02-29",
@@ -137,7 +139,8 @@ trait MakeLast: Sized {
 impl<T> MakeLast for T {
     default fn make_last(source: &mut Source) -> T {
         let name = type_name::<T>();
-        if name.starts_with("libc::") && !std::mem::needs_drop::<T>() {
+        let is_plain = name.starts_with("libc::") || name.starts_with("core::core_arch::");
+        if is_plain && !std::mem::needs_drop::<T>() {
             return plain(source);
         }
         // A type with one value needs no choice. What has none is at the most said to be impossible.
@@ -148,7 +151,7 @@ impl<T> MakeLast for T {
     }
 }
 
-/// A record of the C library: zeros, and numbers at its beginning and somewhere else.
+/// A record of the C library, or numbers side by side: zeros, and numbers at its beginning and somewhere else.
 fn plain<T>(source: &mut Source) -> T {
     let mut made = std::mem::MaybeUninit::<T>::zeroed();
     let words = std::mem::size_of::<T>() / 4;
@@ -180,13 +183,25 @@ pub fn make_string(source: &mut Source) -> String {
     source.text()
 }
 
-/// Bytes: a text's, or numbers.
+/// Bytes: a text's, or numbers; or as many as one of the function's own numbers says, with few choices.
 pub fn make_bytes(source: &mut Source) -> Vec<u8> {
-    if source.below(3) < 2 {
-        return source.text().into_bytes();
+    match source.below(6) {
+        0..=3 => source.text().into_bytes(),
+        4 => {
+            let length = source.length();
+            (0..length).map(|_| source.int() as u8).collect()
+        }
+        _ => {
+            let (length, kind) = (source.own_length(MOST_BYTES), source.next());
+            let first: Vec<u8> = (0..length.min(4)).map(|_| source.int() as u8).collect();
+            let rest = (first.len()..length).map(|place| match kind % 3 {
+                0 => place as u8,
+                1 => kind as u8,
+                _ => mixed(kind as u64 + place as u64) as u8,
+            });
+            first.iter().copied().chain(rest).collect()
+        }
     }
-    let length = source.length();
-    (0..length).map(|_| source.int() as u8).collect()
 }
 
 macro_rules! made {

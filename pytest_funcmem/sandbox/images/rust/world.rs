@@ -24,6 +24,10 @@ const BASIC_CHARS: [char; 24] = [
     'a', 'b', ' ', '0', '1', 'Z', '_', '-', '.', ',', '/', '\n', ':', '"', '=', '(', ')', '%', '9', 'x', '\\', '#',
     '\t', 'é',
 ];
+/// Characters that are encoded in two, three and four bytes, at the ends of each kind.
+const WIDE_CHARS: [char; 12] = [
+    '\u{7f}', '\u{80}', '\u{7ff}', '\u{800}', '\u{ffff}', '\u{10000}', 'ß', '中', '😀', '\u{301}', '\u{a0}', '\u{10ffff}',
+];
 const WIDTH: u64 = 64;
 const MOST_CALLS: usize = 400;
 const MOST_HITS: u64 = 4_000_000;
@@ -149,7 +153,30 @@ impl Source {
         }
         const USUAL: [usize; 12] = [2, 1, 3, 0, 4, 5, 2, 6, 8, 1, 12, 3];
         let most = if self.depth > 3 { 3 } else { 64 };
-        let length = if (choice as usize) < USUAL.len() { USUAL[choice as usize] } else { choice as usize % 17 };
+        let length = match choice as usize {
+            place if place < USUAL.len() => USUAL[place],
+            place if place % 3 == 2 => return self.length_of(place / 3, most),
+            place => place % 17,
+        };
+        remember_length(length.min(most))
+    }
+
+    /// A length that one of the function's own numbers says, or a multiple of it.
+    pub fn own_length(&mut self, most: usize) -> usize {
+        let choice = self.next() as usize;
+        self.length_of(choice, most)
+    }
+
+    fn length_of(&self, choice: usize, most: usize) -> usize {
+        let usable = |number: &&i128| (0..=most as i128).contains(*number);
+        let pools = unsafe { POOLS };
+        let length = match pools.ints.iter().filter(usable).count() {
+            0 => choice % 17,
+            count => {
+                let number = *pools.ints.iter().filter(usable).nth(choice % count).unwrap_or(&0) as usize;
+                [number, number, number * 2, number + choice % 17, number * 4][choice / count % 5]
+            }
+        };
         remember_length(length.min(most))
     }
 
@@ -217,7 +244,12 @@ impl Source {
         } else if choice < own + BASIC_CHARS.len() {
             BASIC_CHARS[choice - own]
         } else {
-            char::from_u32(32 + (choice % 95) as u32).unwrap_or('?')
+            let place = choice / 4;
+            match (choice % 4, pools.ints.len()) {
+                (1, _) => WIDE_CHARS[place % WIDE_CHARS.len()],
+                (2, own) if own > 0 => char::from_u32(pools.ints[place % own] as u32).unwrap_or('?'),
+                _ => char::from_u32(32 + (choice % 95) as u32).unwrap_or('?'),
+            }
         }
     }
 
@@ -229,7 +261,10 @@ impl Source {
         let own = counts.iter().sum::<usize>();
         let mut place = choice >> 1;
         if own == 0 || choice & 1 == 1 {
-            return out.push(BASIC_CHARS[place % BASIC_CHARS.len()]);
+            return out.push(match place % 16 {
+                15 => WIDE_CHARS[place / 16 % WIDE_CHARS.len()],
+                _ => BASIC_CHARS[place % BASIC_CHARS.len()],
+            });
         }
         place %= own;
         if place < counts[0] {
