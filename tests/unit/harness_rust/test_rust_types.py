@@ -120,6 +120,62 @@ fn pick(last: u8) -> Result<u8, Error> {
     Err(problem)
 }
 """
+GIVES_RESULTS_TO_OTHERS = """\
+use crate::queue::drain;
+
+fn pick(most: u32) -> u32 {
+    let mut count = 0;
+    drain(|line: u8| {
+        if u32::from(line) > most { return Err(line.into()); }
+        count += 1;
+        Ok(true)
+    });
+    count
+}
+"""
+PARTS_OF_A_CONSTANT = """\
+use crate::sizes::BLOCK;
+
+fn mix(block: [u32; 16]) -> u32 { block.iter().fold(1, |sum, part| sum ^ part) }
+
+fn pick(bytes: &[u8; BLOCK]) -> u32 {
+    let mut words = [0u32; BLOCK / 4];
+    for (place, byte) in bytes.iter().enumerate() {
+        words[place / 4] ^= u32::from(*byte) << (place % 4);
+    }
+    mix(words)
+}
+"""
+MADE_BY_ITS_NAME = """\
+use crate::wrapped::{Code, Outcome};
+
+fn pick(number: Option<u16>, other: Result<u8, String>) -> (Option<Code>, Result<u8, Outcome>) {
+    let code = number.map(Code);
+    (code, other.map_err(Outcome::Broken))
+}
+"""
+LEFT_AND_FOUND = """\
+use crate::parsing::ParseResult;
+
+fn pick(input: &[u8]) -> ParseResult<u8> {
+    if input.len() < 2 { return Err(crate::parsing::short(input.len())); }
+    Ok((&input[1..], input[0] ^ 3))
+}
+"""
+ASKED_OF_ITSELF = """\
+use crate::tanks::Fuelled;
+
+trait Engine: EngineExt { fn run(&self, fuel: &Self::Fuel) -> u32; }
+
+trait EngineExt: Fuelled { fn pick(&self, fuel: &Self::Fuel) -> u32; }
+
+impl<T: Engine> EngineExt for T {
+    fn pick(&self, fuel: &Self::Fuel) -> u32 {
+        let once = self.run(fuel);
+        if once > 3 { once } else { once + self.run(fuel) }
+    }
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -135,6 +191,11 @@ fn pick(last: u8) -> Result<u8, Error> {
         pytest.param(NUMBERS_BY_THEIR_METHODS, "pick", id="numbers-by-their-methods"),
         pytest.param(OWN_CONSTRUCTOR, "Size.pick", id="own-constructor"),
         pytest.param(OF_THE_STANDARD_LIBRARY, "pick", id="of-the-standard-library"),
+        pytest.param(GIVES_RESULTS_TO_OTHERS, "pick", id="gives-results-to-others"),
+        pytest.param(PARTS_OF_A_CONSTANT, "pick", id="parts-of-a-constant"),
+        pytest.param(MADE_BY_ITS_NAME, "pick", id="made-by-its-name"),
+        pytest.param(LEFT_AND_FOUND, "pick", id="left-and-found"),
+        pytest.param(ASKED_OF_ITSELF, "T.pick", id="asked-of-itself"),
     ],
 )
 def test_what_stands_in_gets_the_types_of_all_its_uses(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from pytest_funcmem.harness.compiled.rust.messages import Message, Work
+from pytest_funcmem.harness.compiled.rust.messages import Message, Work, unprobed
 from pytest_funcmem.harness.compiled.rust.signature import split_types
-from pytest_funcmem.harness.compiled.rust.typetext import settle
+from pytest_funcmem.harness.compiled.rust.typetext import normal, settle
 
-__all__ = ["called", "given_back"]
+__all__ = ["built_by_name", "called", "given_back"]
 
 _MOST = 3
 """How many arguments a function may take that the runtime makes."""
@@ -32,6 +32,29 @@ def called(work: Work, message: Message, name: str) -> bool:
     return settle(plan, name, f"fn({', '.join(given)}) -> {plan.fresh(name + '_answer')}")
 
 
+def built_by_name(work: Work, message: Message) -> bool:
+    """What stands in and is given away as a function: a type or a variant whose name makes its values."""
+    plan = work.plan
+    match = re.search(r"expected an? `Fn\w*\((.*)\)` closure, found `([^`]+)`", message["message"])
+    name = match[2].partition("<")[0] if match else ""
+    kind = plan.types.get(name)
+    if match is None or kind is None or kind.alias is not None:
+        return False
+    texts = [normal(plan, text) for text in split_types(match[1])]
+    given = [
+        plan.fresh(f"{name}_part") if text is None or re.search(r"\b_\b", text) else text for text in texts
+    ]
+    said = " ".join(str(span["text"]) for span in message["spans"])
+    for variant in re.findall(rf"\b{name}\s*::\s*(\w+)", said):
+        if variant in kind.variants and kind.variants[variant] is None:
+            kind.variants[variant] = [*given]
+            return True
+    if kind.fields or kind.variants or not given:
+        return False
+    kind.shape, kind.fields = "tuple", {str(place): text for place, text in enumerate(given)}
+    return True
+
+
 def _arguments(message: Message) -> int:
     """With how many arguments a call is made, as far as one line shows it; else 1."""
     callee = next((span for span in message["spans"] if span["is_primary"]), None)
@@ -53,15 +76,11 @@ def given_back(work: Work, message: Message) -> bool:
     match = re.search(r"type parameter `[TE]` declared on the enum `(Result|Option)`", "\n".join(whole))
     if match is None:
         return False
-    said = [
-        re.sub(r"funcmem::hit\(\d+\);\s*", "", str(span["text"])).strip(" ,;") for span in message["spans"]
-    ]
+    said = {unprobed(str(span["text"])) for span in message["spans"]} - {""}
     for name, call in work.uses.all_calls():
         for place, _ in call.closures:
-            if not any(
-                text and text in re.sub(r"funcmem::hit\(\d+\);\s*", "", call.arguments[place])
-                for text in said
-            ):
+            text = unprobed(call.arguments[place])
+            if not any(part in text for part in said):
                 continue
             for table in work.tables():
                 function = table.get(name)

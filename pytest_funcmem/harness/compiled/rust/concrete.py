@@ -14,6 +14,7 @@ __all__ = [
     "choose_made",
     "concrete_types",
     "function_bound",
+    "given_to_all",
     "supertraits",
     "type_for_bounds",
 ]
@@ -184,15 +185,10 @@ def own_type(plan: Plan, trait: str, argument: str) -> str:
             and item.name in _plain_types(plan)
         ):
             return item.name
-    for item in plan.file.items:
-        if item.kind != "impl" or item.trait != trait or item.index not in plan.taken:
-            continue
-        generics = [generic for generic in generics_of(plan, item.node) if generic.kind == "type"]
-        everything = next((generic for generic in generics if generic.name == item.name), None)
-        if everything is not None:
-            # The file gives the trait to all types that can do something else.
-            bounds = [b for b in everything.bounds if not re.search(rf"\b{trait}\b", b)]
-            return type_for_bounds(plan, bounds, {})
+    everything = given_to_all(plan, trait)
+    if everything is not None:
+        bounds = [b for b in everything.bounds if not re.search(rf"\b{trait}\b", b)]
+        return type_for_bounds(plan, bounds, {})
     if plan.file.parameters & set(re.findall(r"\w+", argument)):
         # What a bound names is known when it is asked again.
         return f"Made_impl_{trait}"
@@ -200,6 +196,17 @@ def own_type(plan: Plan, trait: str, argument: str) -> str:
     if argument not in parts["argument"].split("\n"):
         parts["argument"] += f"\n{argument}"
     return f"Made_impl_{trait}"
+
+
+def given_to_all(plan: Plan, trait: str) -> Generic | None:
+    """Of a trait that the file gives to all types that can do something else, the parameter for those."""
+    for item in plan.file.items:
+        if item.kind == "impl" and item.trait == trait and item.index in plan.taken:
+            generics = [generic for generic in generics_of(plan, item.node) if generic.kind == "type"]
+            found = next((generic for generic in generics if generic.name == item.name), None)
+            if found is not None:
+                return found
+    return None
 
 
 def _plain_types(plan: Plan) -> set[str]:

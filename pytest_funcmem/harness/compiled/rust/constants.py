@@ -17,6 +17,8 @@ _TEXT = re.compile(r"&\s*(?:'static\s+)?str")
 
 def constant_value(plan: Plan, name: str, kind: str) -> str:
     """An expression that gives a constant of a type its value while compiling."""
+    if name in plan.sizes:
+        return plan.sizes[name]
     number = 3 + sum(place * ord(character) for place, character in enumerate(name, 1)) % 97
     return _value(plan, kind.strip(), number, name, 0)
 
@@ -42,6 +44,11 @@ def _value(plan: Plan, kind: str, number: int, name: str, depth: int) -> str:
         return f'b"{name}"'
     if kind.startswith("Vec<"):
         return "Vec::new()"
+    reference = re.match(r"&\s*(?:'\w+\s+)?(?!mut\b)(?=\S)", kind)
+    if reference:
+        inner = kind[reference.end() :]
+        is_list = inner.startswith("[") and not re.search(r";\s*\w+\]\Z", inner)
+        return "&[]" if is_list else f"&{_value(plan, inner, number, name, depth + 1)}"
     if re.match(r"(?:std::option::)?Option<", kind):
         return "None"
     if kind.startswith("(") and kind.endswith(")"):

@@ -9,6 +9,7 @@ from tree_sitter import Node
 from pytest_funcmem.harness.compiled.rust.concrete import (
     concrete_types,
     function_bound,
+    given_to_all,
     own_type,
     type_for_bounds,
 )
@@ -58,7 +59,7 @@ def made_trait(plan: Plan, trait: Item, argument: str) -> str:
         lines.append(trait_impl(plan, wanted, name, given))
         bounds = wanted.node.child_by_field_name("bounds")
         for word in re.findall(r"\w+", plan.file.tree.source(bounds)) if bounds is not None else ():
-            if word in by_name and word not in done:
+            if word in by_name and word not in done and given_to_all(plan, word) is None:
                 done.add(word)
                 pending.append((by_name[word], ""))
     is_plain = not argument and trait.node.child_by_field_name("type_parameters") is None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_funcmem.harness.compiled.rust.callables import called
+from pytest_funcmem.harness.compiled.rust.callables import built_by_name, called
 from pytest_funcmem.harness.compiled.rust.concrete import choose_concrete, choose_made
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.implementations import (
@@ -23,6 +23,7 @@ from pytest_funcmem.harness.compiled.rust.reopening import (
     listed_after_all,
     made_otherwise,
     named_for_another,
+    paired_after_all,
     sized_otherwise,
     wrapped_after_all,
 )
@@ -52,6 +53,8 @@ def mismatch(work: Work, message: Message) -> bool:
     for text in [message["message"], *texts]:
         for pattern in (_PAIR_NOTE, _PAIR, _PAIR_BARE, _PAIR_BARE_LEFT):
             for left, right in pattern.findall(text):
+                if paired_after_all(work, left, right):
+                    return True
                 changed = unify(work.plan, left, right) or changed
                 for one, other in ((left, right), (right, left)):
                     changed = changed or text_after_all(work, one, other) or one_after_all(work, one, other)
@@ -226,6 +229,8 @@ def unfulfilled(work: Work, message: Message) -> bool:
         r"cannot (?:add|subtract|multiply|divide|calculate)|no implementation for", text
     ):
         return operands(work, message)
+    if "closure, found" in text:
+        return built_by_name(work, message)
     awaited = re.search(r"`([^`]+)` is not a future", text)
     if awaited:
         name = bare(awaited[1])

@@ -58,9 +58,13 @@ _TRAITS = {
     "{{ " + _ME + ".json().hash(state) }} }}",
     "Serialize": "serde::Serialize for {own} {{ fn serialize<S: serde::Serializer>(&self, into: S) "
     "-> std::result::Result<S::Ok, S::Error> {{ into.serialize_str(&" + _ME + ".source()) }} }}",
+    # Of the crate nom: parsers of any input fail with it.
+    "ParseError": "<I> nom::error::ParseError<I> for {own} {{ "
+    "fn from_error_kind(_: I, kind: nom::error::ErrorKind) -> Self {{ {from_kind} }} "
+    "fn append(_: I, _: nom::error::ErrorKind, other: Self) -> Self {{ other }} }}",
     "Drop": "Drop for {own} {{ fn drop(&mut self) {{}} }}",
 }
-_CRATES = {"Zero": "num_traits", "One": "num_traits", "Serialize": "serde"}
+_CRATES = {"Zero": "num_traits", "One": "num_traits", "Serialize": "serde", "ParseError": "nom"}
 """Of which crate a trait is that is not the standard library's."""
 _NEEDED = {"Zero": ("Add", "add"), "One": ("Mul", "mul")}
 """Operators that a trait asks for."""
@@ -102,6 +106,7 @@ def implement_trait(plan: Plan, name: str, trait: str) -> bool:
         "read": _answer(f"{name}.read", "funcmem::Dump::encoded(&into.len())"),
         "write": _answer(f"{name}.write", "funcmem::Dump::encoded(what)", kind="()"),
         "next": _answer(f"{name}.next", _ME),
+        "from_kind": _answer(f"{name}::from_error_kind", 'funcmem::Dump::encoded(&format!("{kind:?}"))'),
         "poll": _answer(f"{name}.poll", "funcmem::Dump::encoded(&*self)"),
         "extend": _answer(f"{name}.extend", "funcmem::Dump::encoded(&value)", kind="()"),
         "from_iter": _answer(f"{name}::from_iter", "funcmem::Dump::encoded(&all)"),

@@ -15,7 +15,7 @@ from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction
 from pytest_funcmem.harness.compiled.rust.render import Rendered
 from pytest_funcmem.harness.compiled.rust.uses import Uses
 
-__all__ = ["TICKS", "Message", "Work", "bare", "in_one_module", "traced_words"]
+__all__ = ["TICKS", "Message", "Work", "bare", "in_one_module", "traced_words", "unprobed"]
 
 Message = dict[str, Any]
 TICKS = re.compile(r"`([^`]+)`")
@@ -63,6 +63,11 @@ class Work:
             *(kind.functions for kind in self.plan.types.values()),
             *self.plan.own_methods.values(),
         ]
+
+
+def unprobed(text: str) -> str:
+    """Code without blanks, braces and what probes put into it, so that texts of it can be compared."""
+    return re.sub(r"funcmem::hit\(\d+\);|[\s{}]|,\Z", "", text).rstrip(",;")
 
 
 def traced_words(work: Work, message: Message) -> list[str]:

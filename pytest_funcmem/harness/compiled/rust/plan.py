@@ -116,6 +116,7 @@ class Plan:
         typed: Names of methods that stand in for each type of receivers apart.
         own_methods: Those methods, by the receiver's type and their name.
         constants: Constants that stand in, with their types.
+        sizes: Values of such constants that the lengths of arrays tell.
         macros: Macros that stand in.
         traits: Traits that stand in, by name: what is in them.
         extra: Further lines, such as imports that a type from a message needs.
@@ -138,6 +139,7 @@ class Plan:
     typed: set[str] = field(default_factory=set)
     own_methods: dict[str, dict[str, StandInFunction]] = field(default_factory=dict)
     constants: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, str] = field(default_factory=dict)
     macros: dict[str, str] = field(default_factory=dict)
     traits: dict[str, dict[str, str]] = field(default_factory=dict)
     extra: dict[str, None] = field(default_factory=dict)

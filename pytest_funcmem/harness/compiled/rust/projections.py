@@ -41,6 +41,10 @@ def projected(plan: Plan, signature: Signature, own: Mapping[str, str]) -> Signa
     def whole(text: str) -> str:
         for name, kind in own.items():
             text = re.sub(rf"\bSelf::{name}\b", kind, text)
+        for inner in sorted(set(re.findall(r"(?<![\w:])Self::([A-Z]\w*)", text))):
+            trait = _trait_with(plan, inner)
+            if trait:
+                text = re.sub(rf"(?<![\w:])Self::{inner}\b", f"<Self as {trait}>::{inner}", text)
         return named_projections(plan, text, bounds)
 
     return replace(
@@ -59,6 +63,19 @@ def named_projections(plan: Plan, text: str, bounds: Mapping[str, Sequence[str]]
         for inner in sorted(set(re.findall(rf"(?<![\w:]){name}::([A-Z]\w*)", text))):
             text = re.sub(rf"(?<![\w:]){name}::{inner}\b", _named(plan, name, listed, inner), text)
     return text
+
+
+def _trait_with(plan: Plan, name: str) -> str:
+    """A trait without parameters that has a type of a name; "" where there is none."""
+    for item, _ in plan.taken_items():
+        is_plain = item.kind == "trait" and item.node.child_by_field_name("type_parameters") is None
+        if is_plain and any(member.kind == "type" and member.name == name for member in item.members):
+            return item.name
+    for trait, parts in plan.traits.items():
+        head = parts.get("head", "")
+        if re.search(rf"\btype {name}\b", head) and "<" not in head.partition("{")[0]:
+            return trait
+    return ""
 
 
 def _named(plan: Plan, parameter: str, bounds: Sequence[str], name: str) -> str:

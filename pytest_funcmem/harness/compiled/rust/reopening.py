@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from pytest_funcmem.harness.compiled.rust.constants import constant_value
 from pytest_funcmem.harness.compiled.rust.messages import Message, Work, bare, traced_words
 from pytest_funcmem.harness.compiled.rust.plan import StandInFunction
 from pytest_funcmem.harness.compiled.rust.typetext import normal
@@ -12,6 +13,7 @@ __all__ = [
     "listed_after_all",
     "made_otherwise",
     "named_for_another",
+    "paired_after_all",
     "reopened",
     "sized_otherwise",
     "wrapped_after_all",
@@ -30,6 +32,20 @@ def sized_otherwise(work: Work, message: Message) -> bool:
         array = _ARRAY.fullmatch(kind.alias or "")
         if match and array and array["count"] in match.groups():
             kind.alias, changed = f"&'static [{array['item']}]", True
+    for name, text in work.plan.constants.items() if match and not changed else ():
+        value = constant_value(work.plan, name, text)
+        if match is None or not value.isdigit() or name in work.plan.sizes:
+            continue
+        wanted, found = int(match[1]), int(match[2])
+        # A length may be a part of the constant, or a multiple of it.
+        for one, other in ((found, wanted), (wanted, found)):
+            part = int(value) // one if one else 0
+            if part and int(value) // part == one:
+                work.plan.sizes[name] = str(other * part)
+                return True
+            if one and one % int(value) == 0 and other % (one // int(value)) == 0:
+                work.plan.sizes[name] = str(other // (one // int(value)))
+                return True
     return changed
 
 
@@ -107,6 +123,30 @@ def _decide_apart(work: Work, name: str, function: StandInFunction) -> bool:
     else:
         return False
     return True
+
+
+def paired_after_all(work: Work, expected: str, found: str) -> bool:
+    """What a parser's result was taken to hold, and holds together with what is left of its input."""
+    plan = work.plan
+    match = re.fullmatch(r"\((?:[^,()]+|\([^()]*\)), (.*)\)", found.strip())
+    if match is None or match[1] not in (expected, "_"):
+        return False
+    head = plan.function.text[plan.function.signature_start : plan.function.signature_end]
+    taken = re.search(r":\s*&\s*(?:'\w+\s+)?(\[u8\]|str)", head)
+    for kind in plan.types.values():
+        start = "std::result::Result<T0,"
+        if (
+            kind.alias is None
+            or not kind.alias.startswith(start)
+            or not re.search(rf"\b{kind.name}\s*<", head)
+        ):
+            continue
+        if taken:
+            kind.lifetimes = max(1, kind.lifetimes)
+        rest = f"&'l0 {taken[1]}" if taken else plan.fresh(f"{kind.name}_rest")
+        kind.alias = f"std::result::Result<({rest}, T0),{kind.alias.removeprefix(start)}"
+        return True
+    return False
 
 
 def wrapped_after_all(work: Work, message: Message, expected: str, found: str) -> bool:

@@ -45,6 +45,10 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
     lifetimes, types = uses.generics.get(name, (0, 0))
     kind = StandInType(name, lifetimes=lifetimes, parameters=types)
     plan.types[name] = kind
+    if name == "IResult" and types == 2:
+        # Parsers give what is left together with what they found.
+        kind.alias = f"std::result::Result<(T0, T1), {plan.fresh('parse_error')}>"
+        return True
     if name.endswith("Result") and 0 < types < 3 and not uses.paths.get(name):
         error = "T1" if types > 1 else "Error"
         if types == 1 and "Error" not in plan.names.own and "Error" not in plan.types:

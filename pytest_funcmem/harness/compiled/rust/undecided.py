@@ -53,7 +53,11 @@ def undecided(work: Work, message: Message) -> bool:
             return True
         for table in work.tables():
             function = table.get(name)
-            if function is not None and function.result is None and not function.turbofish:
+            if (
+                function is not None
+                and function.result is None
+                and (not function.turbofish or 0 in function.inferred)
+            ):
                 function.result = work.plan.fresh(name)
                 return True
             if function is not None and function.free and function.result is not None:
