@@ -15,11 +15,13 @@ from pytest_funcmem.harness.compiled.rust.plan import Plan, StandInFunction
 from pytest_funcmem.harness.compiled.rust.render import Rendered
 from pytest_funcmem.harness.compiled.rust.uses import Uses
 
-__all__ = ["TICKS", "Message", "Work", "bare", "in_one_module", "traced_words", "unprobed"]
+__all__ = ["PAIR", "TICKS", "Message", "Work", "bare", "in_one_module", "traced_words", "unprobed"]
 
 Message = dict[str, Any]
 TICKS = re.compile(r"`([^`]+)`")
 """What a message quotes."""
+PAIR = re.compile(r"expected (?:[a-z ]+ )?`([^`]+)`,? found (?:[a-z ]+ )?`([^`]+)`")
+"""What was expected and what was found."""
 
 
 @dataclass

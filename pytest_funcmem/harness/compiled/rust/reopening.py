@@ -7,15 +7,17 @@ import re
 from pytest_funcmem.harness.compiled.rust.constants import constant_value
 from pytest_funcmem.harness.compiled.rust.messages import Message, Work, bare, traced_words
 from pytest_funcmem.harness.compiled.rust.plan import StandInFunction
-from pytest_funcmem.harness.compiled.rust.typetext import normal
+from pytest_funcmem.harness.compiled.rust.typetext import is_open, normal
 
 __all__ = [
     "listed_after_all",
     "made_otherwise",
     "named_for_another",
+    "one_after_all",
     "paired_after_all",
     "reopened",
     "sized_otherwise",
+    "text_after_all",
     "wrapped_after_all",
 ]
 
@@ -196,5 +198,32 @@ def reopened(work: Work, message: Message) -> bool:
             plan.history.add(("reopened", kind.name, word))
             kind.fields[word] = plan.fresh(f"{kind.name}_{word}")
             plan.types[kind.fields[word]].tried = set(own.tried)
+            return True
+    return False
+
+
+def text_after_all(work: Work, one: str, other: str) -> bool:
+    """What was taken for a list since a part of it was asked for, and is a text."""
+    item = re.fullmatch(r"&\s*(?:'\w+\s+)?(?:mut\s+)?\[(\w+)\]", other)
+    if bare(one) != "str" or item is None or not is_open(work.plan, item[1]):
+        return False
+    for kind in work.plan.types.values():
+        if kind.alias == f"Vec<{item[1]}>":
+            kind.alias = "String"
+            return True
+    return False
+
+
+def one_after_all(work: Work, one: str, other: str) -> bool:
+    """What was taken for many values since it is mapped, and is one or none."""
+    many = re.match(r"(?:\w+::)*[A-Z]\w*<(?:std::vec::)?IntoIter<(\w+)>", other)
+    single = re.match(r"(?:std::option::)?Option<|(?:std::result::)?Result<", one)
+    if many is None or single is None:
+        return False
+    for kind in work.plan.types.values():
+        if kind.alias == f"std::vec::IntoIter<{many[1]}>":
+            is_option = "Option" in single[0]
+            error = "" if is_option else f", {work.plan.fresh(kind.name + '_error')}"
+            kind.alias = f"Option<{many[1]}>" if is_option else f"std::result::Result<{many[1]}{error}>"
             return True
     return False

@@ -10,15 +10,8 @@ import re
 from collections.abc import Sequence
 
 from pytest_funcmem.harness.compiled.rust.bounds import bounded
-from pytest_funcmem.harness.compiled.rust.fitting import (
-    in_pattern,
-    mismatch,
-    operands,
-    passed_on,
-    resigned,
-    unfulfilled,
-    used_as,
-)
+from pytest_funcmem.harness.compiled.rust.fitting import in_pattern, mismatch, operands, resigned, used_as
+from pytest_funcmem.harness.compiled.rust.lacking import made_from, passed_on, unfulfilled
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, in_one_module
 from pytest_funcmem.harness.compiled.rust.methods import counted_otherwise, told_apart
 from pytest_funcmem.harness.compiled.rust.missing import (
@@ -188,7 +181,7 @@ def repair(
         elif code in _MEMBERS:
             handled = member_missing(work, message)
         elif code == "E0308":
-            handled = mismatch(work, message) or compared(work, message)
+            handled = mismatch(work, message) or made_from(work, message) or compared(work, message)
         elif code == "E0605" and named_for_another(work, message):
             handled = True
         elif code in _OPERANDS:
