@@ -94,3 +94,90 @@ def test_streams_fail_at_times_where_that_is_caught(run_java: Runner) -> None:
     execution = run_java(FAILING, "Failing.copy", states=60)
     values = [output.value for output in execution.outputs if output.outcome == "returned"]
     assert 0 < values.count("failed") < values.count("copied")
+
+
+SOUGHT = """import java.io.*;
+class Sought {
+    static String kind(String path, CharSequence text, InputStream stream) {
+        StringBuilder seen = new StringBuilder();
+        if (path.startsWith("/") && path.endsWith("/*") && path.split(";").length > 1) {
+            seen.append("mapped ");
+        }
+        if (text.length() > 300) {
+            seen.append("long ");
+        }
+        return seen.append(stream instanceof BufferedInputStream ? "buffered" : "bare").toString();
+    }
+}
+"""
+
+
+def test_what_code_looks_for_in_texts_and_values_is_there(run_java: Runner) -> None:
+    execution = run_java(SOUGHT, "Sought.kind", states=600)
+    assert execution.loaded, execution.load_detail
+    words = {word for output in execution.outputs for word in str(output.value).split()}
+    assert words >= {"mapped", "long", "buffered", "bare"}
+
+
+STACKED = """import absent.Failure;
+class Stacked {
+    private final char[] open = new char[9];
+    private int top;
+    private char mode = 'i';
+    void begin() {
+        if (mode == 'x') {
+            throw new Failure("closed");
+        }
+        push('o');
+    }
+    private void push(char one) {
+        open[top++] = one;
+        mode = one;
+    }
+    String end(char one) {
+        if (mode != one) {
+            return "other";
+        }
+        if (top <= 0 || open[top - 1] != one) {
+            return "nothing is open";
+        }
+        top--;
+        return "closed";
+    }
+}
+"""
+
+
+def test_objects_have_a_past(run_java: Runner) -> None:
+    execution = run_java(STACKED, "Stacked.end", states=300)
+    assert execution.loaded, execution.load_detail
+    assert {output.value for output in execution.outputs} >= {"other", "nothing is open", "closed"}
+
+
+ASKED_AGAIN = """class AskedAgain {
+    static String located(absent.Failure failure) {
+        if (failure.getPlace() == null || failure.getPlace().getName() == null) {
+            return "nowhere";
+        }
+        String first = failure.getPlace().getName();
+        return first.equals(failure.getPlace().getName()) ? "steady" : "other";
+    }
+    static String referred(absent.Project project, String id) {
+        return project.reference(id) == null ? "none" : "some";
+    }
+}
+"""
+
+
+def test_properties_of_what_is_made_up_stay_in_some_states(run_java: Runner) -> None:
+    execution = run_java(ASKED_AGAIN, "AskedAgain.located", states=100)
+    assert execution.loaded, execution.load_detail
+    words = [output.value for output in execution.outputs]
+    assert {"nowhere", "steady", "other"} <= set(words)
+    assert words.count("steady") > 25
+
+
+def test_answers_that_are_only_compared_can_be_there(run_java: Runner) -> None:
+    execution = run_java(ASKED_AGAIN, "AskedAgain.referred", states=60)
+    assert execution.loaded, execution.load_detail
+    assert {output.value for output in execution.outputs} >= {"none", "some"}

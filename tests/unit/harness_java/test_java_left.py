@@ -255,3 +255,29 @@ def test_methods_and_constructors_are_given_to_code_that_reflects(run_java: Runn
     execution = run_java(REFLECTED, "Reflected.about", states=60)
     assert {line for output in execution.outputs for line in output.lines} >= set(execution.executable_lines)
     assert len({output.value for output in execution.outputs if output.outcome == "returned"}) > 3
+
+
+MISSING_PARENT = """import absent.Filter;
+import absent.Reader;
+class MissingParent {
+    static Filter<String> above(final int limit) {
+        return new Filter<String>() {
+            public boolean isOut(String text) {
+                return text == null || text.length() > limit;
+            }
+
+            private int unseen() {
+                throw new IllegalStateException();
+            }
+        };
+    }
+}
+"""
+
+
+def test_methods_of_anonymous_classes_with_a_missing_parent_are_called(run_java: Runner) -> None:
+    execution = run_java(MISSING_PARENT, "MissingParent.above", states=60)
+    assert execution.loaded, execution.load_detail
+    calls = [call for output in execution.outputs for call in output.calls]
+    assert {call["path"] for call in calls} == {"new ", "call of Filter.isOut"}
+    assert {str(call["arguments"]) for call in calls} >= {"[None, True]"}

@@ -173,3 +173,28 @@ class Factories {
 def test_objects_of_the_platform_come_from_their_factories(run_java: Runner) -> None:
     execution = run_java(FACTORIES, "Factories.all", states=40)
     assert sum(output.outcome == "returned" for output in execution.outputs) > 20
+
+
+PROXIED = """import java.lang.reflect.*;
+import java.sql.Connection;
+import absent.*;
+class Proxied {
+    static class Guard extends Delegating {
+        Guard(Connection inner) {
+            super(inner);
+        }
+    }
+    static Object watched(InvocationHandler handler, Connection inner) {
+        Connection guarded = inner == null ? null : new Guard(inner);
+        ClassLoader loader = Listener.class.getClassLoader();
+        Object listener = Proxy.newProxyInstance(loader, new Class<?>[] {Listener.class}, handler);
+        return guarded == null ? "none" : Proxy.isProxyClass(listener.getClass());
+    }
+}
+"""
+
+
+def test_what_is_made_up_becomes_what_its_places_ask_for(run_java: Runner) -> None:
+    execution = run_java(PROXIED, "Proxied.watched", states=60)
+    assert execution.loaded, execution.load_detail
+    assert {output.value for output in execution.outputs if output.outcome == "returned"} >= {"none", True}

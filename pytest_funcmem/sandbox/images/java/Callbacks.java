@@ -61,7 +61,7 @@ final class Callbacks {
             if (entered.contains(handed.get(one))) {
                 continue;
             }
-            List<Method> methods = methods(one.getClass());
+            List<Method> methods = methods(one.getClass(), (Loader) run.loader);
             // Which is called first is not told, and some want another before them.
             java.util.Collections.rotate(methods, run.choices.at(Choices.hash("order")).below(Math.max(1, methods.size())));
             for (Method method : methods) {
@@ -75,7 +75,7 @@ final class Callbacks {
     }
 
     private Throwable call(Object value, Method method) {
-        String path = method.getDeclaringClass().getSimpleName() + "." + method.getName();
+        String path = parent(method.getDeclaringClass()) + "." + method.getName();
         Maker maker = run.maker.with(run.choices.at(Choices.hash("callback " + path) + run.ordinals.merge("callback " + path, 1, Integer::sum)));
         Object[] arguments = new Object[method.getParameterCount()];
         Type[] types = types(value, method);
@@ -120,8 +120,17 @@ final class Callbacks {
         return method.getGenericParameterTypes();
     }
 
-    /** What others can call: the methods of the interfaces and parents that the object's class writes. */
-    private static List<Method> methods(Class<?> type) {
+    /** What a class is known as; an anonymous one as what it extends. */
+    private static String parent(Class<?> type) {
+        Class<?> named = !type.isAnonymousClass() ? type : type.getInterfaces().length > 0 ? type.getInterfaces()[0] : type.getSuperclass();
+        return named.getSimpleName();
+    }
+
+    /**
+     * What others can call: the methods of the interfaces and parents that the object's class writes. Of a made-up
+     * parent nobody knows which those are, so all that are open count.
+     */
+    private static List<Method> methods(Class<?> type, Loader loader) {
         Set<String> own = new HashSet<>();
         for (Method one : type.getDeclaredMethods()) {
             if (!Modifier.isStatic(one.getModifiers()) && !one.isBridge()) {
@@ -138,6 +147,9 @@ final class Callbacks {
                 above.addAll(Arrays.asList(above.get(i).getInterfaces()));
             }
         }
+        if (above.stream().anyMatch(one -> loader.isStub(one.getName()))) {
+            above.add(type);
+        }
         List<Method> found = new ArrayList<>();
         for (Class<?> one : above) {
             Method[] declared = one.getDeclaredMethods();
@@ -145,6 +157,7 @@ final class Callbacks {
             for (Method method : declared) {
                 boolean isOpen = !Modifier.isStatic(method.getModifiers()) && !Modifier.isPrivate(method.getModifiers()) && !method.isSynthetic();
                 String name = method.getName() + method.getParameterCount();
+                isOpen &= one != type || (method.getModifiers() & (Modifier.PUBLIC | Modifier.PROTECTED)) != 0;
                 if (isOpen && own.remove(name) && found.size() < MOST_METHODS) {
                     found.add(method);
                 }

@@ -142,15 +142,16 @@ final class Fitting extends Bench {
             return false;
         }
         if (type == null) {
-            // The file's own class has to be what is made up: its made-up ancestor becomes that.
+            // The file's own class has to be what is made up, or of the platform: its made-up ancestor becomes that.
             Stubs.StubType wanted = stub(required);
-            if (wanted == null || found.tsym == null || found.isPrimitive()) {
+            String name = wanted != null ? wanted.qualified() : required.isInterface() ? uses.text(required) : null;
+            if (name == null || found.tsym == null || found.isPrimitive()) {
                 return false;
             }
             for (Type one : types.closure(found)) {
                 Stubs.StubType ancestor = stub(one);
-                if (ancestor != null && ancestor != wanted) {
-                    return extend(ancestor, wanted.qualified(), wanted.kind == Stubs.Kind.INTERFACE, required);
+                if (ancestor != null && ancestor != wanted && ancestor.kind != Stubs.Kind.ANNOTATION) {
+                    return extend(ancestor, name, wanted == null || wanted.kind == Stubs.Kind.INTERFACE, required);
                 }
             }
             return false;
@@ -202,16 +203,12 @@ final class Fitting extends Bench {
     private void implement(Stubs.StubType type, Type required) {
         for (Symbol one : types.membersClosure(required, false).getSymbols()) {
             if (one instanceof Symbol.MethodSymbol method && (method.flags() & Flags.ABSTRACT) != 0
-                    && method.implementation(required.tsym, types, true) == method) {
-                StringBuilder parameters = new StringBuilder();
-                int place = 0;
-                for (Type parameter : method.type.getParameterTypes()) {
-                    String text = uses.text(types.erasure(parameter));
-                    parameters.append(place > 0 ? ", " : "").append(text == null ? "Object" : text).append(" p").append(place++);
+                    && (method.implementation(required.tsym, types, true) == null || method.implementation(required.tsym, types, true) == method)) {
+                String text = shaping.signature(method, method.type);
+                if (text != null) {
+                    type.extra.add("public " + (type.kind == Stubs.Kind.INTERFACE ? "default " : "") + text
+                            + " { throw funcmem.harness.Made.up(); }");
                 }
-                String returned = uses.text(types.erasure(method.type.getReturnType()));
-                type.extra.add("public " + (returned == null ? "Object" : returned) + " " + method.name + "(" + parameters
-                        + ") { throw funcmem.harness.Made.up(); }");
             }
         }
     }
@@ -361,6 +358,9 @@ final class Fitting extends Bench {
     /** Give what is made up of an argument the type that is wanted of it. */
     private boolean fit(JCTree given, Type wanted, boolean isOverloaded) {
         JCTree argument = strip(given);
+        if (argument instanceof JCTree.JCFieldAccess select && select.name.contentEquals("class") && stub(select.selected.type) != null) {
+            return wanted.getTypeArguments().nonEmpty() && limited(select.selected.type, wanted.getTypeArguments().head);
+        }
         if (argument instanceof JCTree.JCConditional conditional) {
             return fit(conditional.truepart, wanted, isOverloaded) | fit(conditional.falsepart, wanted, isOverloaded);
         }
@@ -372,6 +372,19 @@ final class Fitting extends Bench {
             return !fits && retype(member, uses.text(wanted));
         }
         return !isPoly && !types.isAssignable(type, wanted) && related(type, wanted);
+    }
+
+    /** Make what a class literal names one of the kind that its place takes. */
+    private boolean limited(Type type, Type wanted) {
+        Type bound = types.wildUpperBound(wanted);
+        Type limit = bound.getUpperBound() == null ? bound : bound.getUpperBound();
+        if (types.isSameType(limit, symtab.annotationType)) {
+            Stubs.StubType named = stub(type);
+            boolean changed = named.kind != Stubs.Kind.ANNOTATION;
+            named.kind = Stubs.Kind.ANNOTATION;
+            return changed;
+        }
+        return related(type, limit);
     }
 
     private int misfits(Type site, Symbol.MethodSymbol method, com.sun.tools.javac.util.List<JCTree.JCExpression> given) {

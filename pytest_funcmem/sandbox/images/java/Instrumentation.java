@@ -74,10 +74,32 @@ final class Instrumentation {
         REPLACED.put("java/lang/Math.random()D", "Chance.random");
         REPLACED.put("java/util/UUID.randomUUID()Ljava/util/UUID;", "Chance.uuid");
         REPLACED.put("java/util/Collections.shuffle(Ljava/util/List;)V", "Chance.shuffle");
+        REPLACED.put("java/lang/System.loadLibrary(Ljava/lang/String;)V", "World.library");
+        REPLACED.put("java/lang/System.load(Ljava/lang/String;)V", "World.library");
+        for (String owner : List.of("java/lang/Class", "java/lang/ClassLoader")) {
+            REPLACED.put(owner + ".getResourceAsStream(Ljava/lang/String;)Ljava/io/InputStream;", "World.resourceStream");
+            REPLACED.put(owner + ".getResource(Ljava/lang/String;)Ljava/net/URL;", "World.resource");
+        }
+        for (String owner : List.of("Class", "reflect/AnnotatedElement", "reflect/AccessibleObject", "reflect/Executable",
+                "reflect/Field", "reflect/Method", "reflect/Constructor", "reflect/Parameter")) {
+            REPLACED.put("java/lang/" + owner + ".isAnnotationPresent(Ljava/lang/Class;)Z", "World.isAnnotated");
+            REPLACED.put("java/lang/" + owner + ".getAnnotation(Ljava/lang/Class;)Ljava/lang/annotation/Annotation;", "World.annotation");
+        }
+        REPLACED.put("java/lang/ClassLoader.getResources(Ljava/lang/String;)Ljava/util/Enumeration;", "World.resources");
+        REPLACED.put("java/lang/ClassLoader.getSystemResourceAsStream(Ljava/lang/String;)Ljava/io/InputStream;", "World.resourceStream");
+        REPLACED.put("java/lang/ClassLoader.getSystemResource(Ljava/lang/String;)Ljava/net/URL;", "World.resource");
+        REPLACED.put("java/lang/ClassLoader.getSystemResources(Ljava/lang/String;)Ljava/util/Enumeration;", "World.resources");
+        REPLACED.put("java/util/ResourceBundle.getBundle(Ljava/lang/String;)Ljava/util/ResourceBundle;", "World.bundle");
+        REPLACED.put("java/util/ResourceBundle.getBundle(Ljava/lang/String;Ljava/util/Locale;)Ljava/util/ResourceBundle;", "World.bundle");
+        REPLACED.put("java/util/ResourceBundle.getBundle(Ljava/lang/String;Ljava/util/Locale;Ljava/lang/ClassLoader;)"
+                + "Ljava/util/ResourceBundle;", "World.bundle");
     }
 
     private final boolean isStub;
+    private final Set<String> own;
     private final Set<String> stubs;
+    /** What the function catches. */
+    private final List<String> caught;
     private final int firstLine;
     private final int lastLine;
     /** Lines of the function that hold code. */
@@ -85,16 +107,18 @@ final class Instrumentation {
     /** Binary names of the classes that have something to bring up. */
     final Set<String> stateful = new HashSet<>();
 
-    Instrumentation(boolean isStub, Set<String> stubs, int firstLine, int lastLine) {
+    Instrumentation(boolean isStub, Set<String> own, Set<String> stubs, List<String> caught, int firstLine, int lastLine) {
         this.isStub = isStub;
+        this.own = own;
         this.stubs = stubs;
+        this.caught = caught;
         this.firstLine = firstLine;
         this.lastLine = lastLine;
     }
 
     byte[] rewrite(byte[] original) {
         ClassNode type = new ClassNode();
-        new ClassReader(original).accept(type, 0);
+        new ClassReader(original).accept(type, ClassReader.EXPAND_FRAMES);
         boolean isInterface = (type.access & Opcodes.ACC_INTERFACE) != 0;
         if (!isInterface) {
             type.access &= ~Opcodes.ACC_ABSTRACT;
@@ -108,6 +132,9 @@ final class Instrumentation {
                 method.access &= ~(Opcodes.ACC_ABSTRACT | Opcodes.ACC_NATIVE);
                 makeUp(type.name, method);
             } else if (!isStub) {
+                if (method.name.equals("<clinit>")) {
+                    StaticParts.guard(type.name, method);
+                }
                 probe(type, method);
             }
         }
@@ -258,6 +285,11 @@ final class Instrumentation {
             } else if (one instanceof JumpInsnNode jump && places.get(jump.label) <= place) {
                 method.instructions.insertBefore(one, call("step", "()V"));
             } else if (one instanceof MethodInsnNode called) {
+                String raised = own.contains(called.owner) ? null : Raised.by(called.owner, called.name, called.desc, caught);
+                if (raised != null) {
+                    method.instructions.insertBefore(called, new LdcInsnNode(raised));
+                    method.instructions.insertBefore(called, call("may", "(Ljava/lang/String;)V"));
+                }
                 replace(type, method, called);
                 if (inside && called.name.equals("<init>") && isNameless(type, called.owner)) {
                     hand(method, called, called.owner);
@@ -350,6 +382,12 @@ final class Instrumentation {
         InsnList code = method.instructions;
         String replacement = REPLACED.get(called.owner + "." + called.name + called.desc);
         if (replacement != null) {
+            if (called.getOpcode() != Opcodes.INVOKESTATIC) {
+                boolean isAnnotated = replacement.equals("World.isAnnotated") || replacement.equals("World.annotation");
+                called.desc = "(L" + (isAnnotated ? "java/lang/reflect/AnnotatedElement" : called.owner) + ";" + called.desc.substring(1);
+                called.setOpcode(Opcodes.INVOKESTATIC);
+                called.itf = false;
+            }
             int dot = replacement.indexOf('.');
             called.owner = HERE + replacement.substring(0, dot);
             called.name = replacement.substring(dot + 1);
@@ -387,7 +425,21 @@ final class Instrumentation {
             expect.add(new LdcInsnNode(Type.getObjectType(cast.desc)));
             expect.add(call("expect", "(Ljava/lang/Class;)V"));
             code.insertBefore(called, expect);
+        } else if (stubs.contains(called.owner) && called.desc.endsWith(")Ljava/lang/Object;") && isUsed(called)) {
+            InsnList expect = new InsnList();
+            expect.add(new LdcInsnNode(Type.getObjectType("java/lang/Object")));
+            expect.add(call("expect", "(Ljava/lang/Class;)V"));
+            code.insertBefore(called, expect);
         }
+    }
+
+    /** Whether anything is done with what a call answers. */
+    private static boolean isUsed(MethodInsnNode called) {
+        AbstractInsnNode next = called.getNext();
+        while (next != null && next.getOpcode() < 0) {
+            next = next.getNext();
+        }
+        return next != null && next.getOpcode() != Opcodes.POP;
     }
 
     private static MethodInsnNode call(String name, String descriptor) {

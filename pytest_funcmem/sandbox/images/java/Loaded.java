@@ -22,6 +22,8 @@ final class Loaded {
     Type[] generic;
     /** Static fields of the file's own classes whose contents can change. */
     final List<Field> statics = new ArrayList<>();
+    /** What may have been called on the function's object before. */
+    final List<Method> earlier = new ArrayList<>();
     private final Built built;
     /** Made-up classes whose static fields every state fills. */
     private final List<Class<?>> filled = new ArrayList<>();
@@ -63,6 +65,13 @@ final class Loaded {
         }
         target = find(plan);
         target.setAccessible(true);
+        for (Method one : type.getDeclaredMethods()) {
+            if (plan.earlier.contains(one.getName() + org.objectweb.asm.Type.getMethodDescriptor(one)) && !one.isSynthetic()) {
+                one.setAccessible(true);
+                earlier.add(one);
+            }
+        }
+        earlier.sort(java.util.Comparator.comparing(Method::toString));
         raw = target.getParameterTypes();
         Type[] declared = target.getGenericParameterTypes();
         generic = declared.length == raw.length ? declared : raw;

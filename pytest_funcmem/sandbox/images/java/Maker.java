@@ -168,6 +168,10 @@ final class Maker {
             return pool.get(choices.below(pool.size()));
         }
         if (raw.getClassLoader() != loader) {
+            Object narrower = narrower(raw, depth);
+            if (narrower != null) {
+                return narrower;
+            }
             Type[] items = new Type[2];
             Object value = new Platform(this, choices, plain).make(raw, place -> {
                 if (items[place] == null) {
@@ -196,6 +200,17 @@ final class Maker {
             made.add(value);
         }
         return value;
+    }
+
+    /** At times an object of a class that the function asks after, where one of a wider type is wanted; else null. */
+    private Object narrower(Class<?> raw, int depth) {
+        List<Class<?>> fitting = new ArrayList<>();
+        for (Class<?> one : known) {
+            if (one != raw && raw.isAssignableFrom(one) && one.getClassLoader() != loader) {
+                fitting.add(one);
+            }
+        }
+        return fitting.isEmpty() || choices.below(3) != 2 ? null : make(fitting.get(choices.below(fitting.size())), depth + 1);
     }
 
     /** One of the constants of an enumeration; of a constant's own class, the only one. */
@@ -351,6 +366,11 @@ final class Maker {
     /** An object of a class, whatever was made before. */
     Object instance(Class<?> raw, Type type, int depth) {
         return objects.instance(raw, type, depth);
+    }
+
+    /** An implementation of an interface, whose methods answer by choice. */
+    Object implementation(Class<?> raw) {
+        return objects.implementation(raw, raw, 1);
     }
 
     /** Fill what a made-up constructor leaves empty. */

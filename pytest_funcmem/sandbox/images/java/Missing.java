@@ -95,7 +95,7 @@ final class Missing extends Bench {
 
     private boolean add(Stubs.StubType owner, JCTree use, String name, boolean isMethod, boolean isStatic) {
         Stubs.Member known = owner.member(name, isMethod);
-        if (owner.kind == Stubs.Kind.ANNOTATION || known != null) {
+        if (known != null || owner.kind == Stubs.Kind.ANNOTATION && !isMethod) {
             return known != null && fresh.contains(known);
         }
         JCTree place = use;
@@ -114,6 +114,9 @@ final class Missing extends Bench {
                 member.constant = 2 + Math.floorMod(name.hashCode(), member.type.equals("byte") ? 90 : 900);
             }
         }
+        if (owner.kind == Stubs.Kind.ANNOTATION) {
+            member.type = element(member.type);
+        }
         member.tried.add(String.valueOf(member.type));
         if (isMethod) {
             functional(member, ((JCTree.JCMethodInvocation) place).args);
@@ -121,6 +124,14 @@ final class Missing extends Bench {
         fresh.add(member);
         owner.add(member);
         return true;
+    }
+
+    /** What an annotation may have for a wanted type. */
+    private static String element(String wanted) {
+        String type = wanted == null ? "String" : wanted.replaceAll("^java.util.List<(.*)>$", "$1[]");
+        String item = type.replace("[]", "");
+        boolean isAllowed = Uses.primitive(item) || item.equals("String") || item.equals("java.lang.String") || item.matches("(java.lang.)?Class(<.*>)?");
+        return isAllowed ? type : type.endsWith("[]") ? "String[]" : "String";
     }
 
     /** A made-up method that is given lambdas has parameters that take them. */

@@ -14,6 +14,8 @@ final class Plain {
         Integer.MAX_VALUE, Integer.MIN_VALUE
     };
     private static final String[] WORDS = {"a", "", "abc", "b", "1", "0", " ", "foo", "12", "true", "A1", "x y", "-1", "1.5", "Ab c", "UTF-8"};
+    private static final int SHORTEST = 8;
+    private static final int LONGEST = 4_200;
     private static final String LETTERS = "ab01 ZAz9_-.\n\t/\u00e9:,;=()\"'<";
 
     /** Texts made so far in this state: to be met again. */
@@ -167,6 +169,12 @@ final class Plain {
                 }
                 return WORDS[rest % WORDS.length];
             }
+            case 13 -> {
+                return shaped(rest);
+            }
+            case 14 -> {
+                return lengthened(rest);
+            }
             default -> {
                 StringBuilder text = new StringBuilder();
                 for (int i = 0; i <= rest % 9; i++) {
@@ -175,6 +183,37 @@ final class Plain {
                 return text.toString();
             }
         }
+    }
+
+    /** Words between what code looks for at the beginning, in the middle and at the end of texts. */
+    private String shaped(int rest) {
+        StringBuilder text = new StringBuilder();
+        if (!plan.prefixes.isEmpty() && rest % 4 != 3) {
+            text.append(plan.prefixes.get(rest / 4 % plan.prefixes.size()));
+        }
+        int words = 1 + choices.below(4) % 3;
+        for (int i = 0; i < words; i++) {
+            if (i > 0) {
+                text.append(plan.infixes.isEmpty() ? "/" : plan.infixes.get(choices.below(plan.infixes.size())));
+            }
+            text.append(piece());
+        }
+        if (!plan.suffixes.isEmpty() && choices.below(4) != 3) {
+            text.append(plan.suffixes.get(choices.below(plan.suffixes.size())));
+        }
+        return text.toString();
+    }
+
+    /** A text about as long as one of the literals says, where code tells long texts from short ones. */
+    private String lengthened(int rest) {
+        List<Long> lengths = plan.numbers.subList(0, plan.literals).stream().filter(one -> one >= SHORTEST && one <= LONGEST).toList();
+        if (lengths.isEmpty()) {
+            return shaped(rest);
+        }
+        String text = piece();
+        int length = lengths.get(rest % lengths.size()).intValue();
+        length = new int[] {length + 1, length, 2 * length, length - 1}[rest / lengths.size() % 4];
+        return text.isEmpty() ? "a".repeat(length) : text.repeat(length / text.length() + 1).substring(0, length);
     }
 
     private String piece() {

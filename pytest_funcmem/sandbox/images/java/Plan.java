@@ -22,8 +22,14 @@ final class Plan {
     final List<Double> fractions = new ArrayList<>();
     final List<String> strings = new ArrayList<>();
     final List<String> characters = new ArrayList<>();
+    /** What the code looks for at the beginning of texts, at their end, and anywhere in them. */
+    final List<String> prefixes = new ArrayList<>();
+    final List<String> suffixes = new ArrayList<>();
+    final List<String> infixes = new ArrayList<>();
     final List<String> types = new ArrayList<>();
     final List<String> caught = new ArrayList<>();
+    /** Names and descriptors of methods of the function's class that have to do with the fields that it uses. */
+    final List<String> earlier = new ArrayList<>();
     final Set<String> names = new LinkedHashSet<>();
 
     static Plan read(String text) {
@@ -44,8 +50,12 @@ final class Plan {
                 case "fraction" -> plan.fractions.add(Double.parseDouble(value));
                 case "string" -> plan.strings.add(value);
                 case "character" -> plan.characters.add(value);
+                case "prefix" -> plan.prefixes.add(value);
+                case "suffix" -> plan.suffixes.add(value);
+                case "infix" -> plan.infixes.add(value);
                 case "class" -> plan.types.add(value);
                 case "caught" -> plan.caught.add(value);
+                case "earlier" -> plan.earlier.add(value);
                 case "name" -> plan.names.add(value);
                 default -> throw new IllegalArgumentException("not an entry of a plan: " + line);
             }
@@ -65,8 +75,12 @@ final class Plan {
         lists.put("fraction", fractions);
         lists.put("string", strings);
         lists.put("character", characters);
+        lists.put("prefix", prefixes);
+        lists.put("suffix", suffixes);
+        lists.put("infix", infixes);
         lists.put("class", types);
         lists.put("caught", caught);
+        lists.put("earlier", earlier);
         lists.put("name", names);
         lists.forEach((key, values) -> {
             for (Object value : values) {

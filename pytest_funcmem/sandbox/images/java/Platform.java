@@ -274,7 +274,8 @@ final class Platform {
             case "java.lang.Thread":
                 return Thread.currentThread();
             case "java.lang.ClassLoader":
-                return null;
+                int way = choices.below(3);
+                return way == 0 ? World.run.loader : way == 1 ? null : ClassLoader.getPlatformClassLoader();
             default:
                 return UNKNOWN;
         }
@@ -310,7 +311,7 @@ final class Platform {
     private String lines() {
         StringBuilder text = new StringBuilder(plain.text());
         for (int more = choices.below(4); more > 0; more--) {
-            text.append(choices.below(3) == 0 ? "" : "\n").append(plain.text());
+            text.append(List.of("", "\n", "\n", "\n", "=").get(choices.below(5))).append(plain.text());
         }
         return text.toString();
     }
@@ -326,7 +327,23 @@ final class Platform {
         return bytes;
     }
 
+    /** A relative path mostly; at times something is there. */
     private String path() {
-        return List.of("file.txt", "missing.txt", ".", "data/a.b").get(choices.below(4));
+        int way = choices.below(8);
+        if (way == 0 || way > 4) {
+            StringBuilder path = new StringBuilder(way == 7 ? "/" : "");
+            for (int more = way == 0 ? 0 : choices.below(3); more >= 0; more--) {
+                path.append(way == 0 ? "file.txt" : List.of("a", "b", "data", "c.txt", "d.xml").get(choices.below(5))).append(more > 0 ? "/" : "");
+            }
+            if (way != 7 && choices.below(2) == 1) {
+                Surroundings.make(path.toString(), way != 0 && choices.below(4) == 3 ? null : lines());
+            }
+            return path.toString();
+        }
+        String path = List.of("missing.txt", ".", "data/a.b", "a/b").get(way - 1);
+        if (way > 2 && choices.below(2) == 1) {
+            Surroundings.make(path, way == 4 ? null : lines());
+        }
+        return path;
     }
 }

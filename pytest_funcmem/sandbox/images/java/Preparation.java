@@ -237,7 +237,7 @@ final class Preparation {
             boolean isBody = member != null && reading.isInBody(member, problem.position());
             boolean isTarget = member == reading.target && member != null;
             boolean isLeftOver = problem.code().contains("initialized"); // by what was made up before
-            if (isBody && !isTarget && !isLeftOver && !reading.isReached(member)) {
+            if (isBody && !isTarget && !isLeftOver && !reading.isWanted(member)) {
                 members.put(member, PATIENCE);
                 continue;
             }

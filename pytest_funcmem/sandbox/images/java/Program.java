@@ -34,8 +34,9 @@ final class Program {
             return built;
         }
         Set<String> internal = Compilation.internalNames(compiled.stubs());
-        Instrumentation own = new Instrumentation(false, internal, built.firstLine, built.lastLine);
-        Instrumentation made = new Instrumentation(true, internal, 0, -1);
+        Set<String> written = Compilation.internalNames(compiled.own());
+        Instrumentation own = new Instrumentation(false, written, internal, plan.caught, built.firstLine, built.lastLine);
+        Instrumentation made = new Instrumentation(true, written, internal, List.of(), 0, -1);
         try {
             compiled.own().forEach((name, bytes) -> built.classes.put(name, own.rewrite(bytes)));
             compiled.stubs().forEach((name, bytes) -> built.classes.put(name, made.rewrite(bytes)));

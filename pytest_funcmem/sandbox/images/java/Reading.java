@@ -34,9 +34,18 @@ import java.util.Set;
 /** What a parsed file says: its members, which of them the function reaches by name, and its literals. */
 final class Reading {
     private static final int MOST_LITERALS = 40;
+    private static final int MOST_EARLIER = 12;
+    /** What a method that may never come back calls. */
+    private static final Set<String> WAITING = Set.of("wait", "await", "join", "take", "start");
     /** What code that loads classes by name is given: one to be made, one that cannot be, one that lists constants. */
     private static final List<String> CLASS_NAMES = List.of("java.lang.String", "java.util.ArrayList", "java.lang.Runnable",
             "java.util.concurrent.TimeUnit");
+    /** A name of the platform, and texts that code which names it is given. */
+    private static final List<String> TOLD_BY_NAME = List.of(
+            "Mac HmacSHA256 HmacMD5", "MessageDigest SHA-256 MD5", "Cipher AES AES/CBC/PKCS5Padding", "KeyFactory RSA DSA",
+            "Charset UTF-8 ISO-8859-1", "getBytes UTF-8 no-such-charset", "SimpleDateFormat yyyy-MM-dd HH:mm",
+            "URL http://example.org/a file:file.txt", "URI http://example.org/a?b=c urn:a", "File file.txt .", "Files file.txt .",
+            "FileInputStream file.txt", "FileReader file.txt", "RandomAccessFile file.txt", "Paths file.txt a/b");
     /** Names of the platform's methods whose first argument is a pattern. */
     private static final Set<String> PATTERN_TAKERS = Set.of("compile", "matches", "split", "replaceAll", "replaceFirst");
 
@@ -46,6 +55,9 @@ final class Reading {
     private final Map<JCTree, JCTree.JCClassDecl> owners = new HashMap<>();
     private final Set<JCTree> reached = new LinkedHashSet<>();
     private final Set<String> names = new LinkedHashSet<>();
+    private final List<JCTree.JCMethodDecl> earlier = new ArrayList<>();
+    /** What may have run before the function does. */
+    private final Set<JCTree> past = new HashSet<>();
 
     Reading(JCTree.JCCompilationUnit unit, int start, int end, String name) {
         this.unit = unit;
@@ -63,6 +75,7 @@ final class Reading {
             }
         }
         reach();
+        remember();
     }
 
     private void collect(JCTree.JCClassDecl type) {
@@ -143,6 +156,11 @@ final class Reading {
         return reached.contains(member) || member instanceof JCTree.JCBlock && isReachedBlock(member);
     }
 
+    /** Whether a member is to be compiled as it stands, if that can be. */
+    boolean isWanted(JCTree member) {
+        return past.contains(member) || isReached(member);
+    }
+
     JCTree memberAt(int position) {
         JCTree found = null;
         for (JCTree one : members) {
@@ -170,12 +188,7 @@ final class Reading {
         Symbol.MethodSymbol symbol = target.sym;
         plan.type = symbol.owner.flatName().toString();
         plan.method = symbol.name.toString();
-        StringBuilder descriptor = new StringBuilder("(");
-        Type external = symbol.externalType(types);
-        for (Type one : external.getParameterTypes()) {
-            descriptor.append(descriptor(types.erasure(one)));
-        }
-        plan.descriptor = descriptor.append(')').append(symbol.isConstructor() ? "V" : descriptor(types.erasure(external.getReturnType()))).toString();
+        plan.descriptor = descriptor(symbol, types);
         Literals literals = new Literals(plan, types);
         literals.scan(target, null);
         for (JCTree member : reached) {
@@ -190,6 +203,13 @@ final class Reading {
         }
         literals.finish(stubs);
         plan.names.addAll(names);
+        for (JCTree.JCMethodDecl one : earlier) {
+            Set<String> used = new HashSet<>();
+            used(one.body, used);
+            if (one.sym != null && !used.contains("Made")) { // else it is made up
+                plan.earlier.add(one.sym.name + descriptor(one.sym, types));
+            }
+        }
         for (JCTree one : members) {
             JCTree.JCClassDecl owner = owners.get(one);
             if (owner.sym != null && owner.sym.flatName().toString().equals(plan.type) && plan.types.size() < MOST_LITERALS) {
@@ -200,6 +220,44 @@ final class Reading {
                 plan.types.add(owner.sym.flatName().toString());
             }
         }
+    }
+
+    /** Methods that may have been called on the function's object before: those that use the fields that it reaches. */
+    private void remember() {
+        JCTree.JCClassDecl home = target == null ? null : owners.get(target);
+        if (target == null || target.restype == null || (target.mods.flags & Flags.STATIC) != 0) {
+            return;
+        }
+        Set<String> fields = new HashSet<>();
+        for (JCTree one : reached) {
+            if (one instanceof JCTree.JCVariableDecl field && owners.get(one) == home && (field.mods.flags & Flags.STATIC) == 0) {
+                fields.add(field.name.toString());
+            }
+        }
+        for (JCTree one : members) {
+            if (earlier.size() < MOST_EARLIER && one instanceof JCTree.JCMethodDecl other && other != target && other.body != null
+                    && other.restype != null && !other.name.contentEquals("run") && owners.get(one) == home && (other.mods.flags & (Flags.STATIC | Flags.PRIVATE)) == 0) {
+                Set<String> used = new HashSet<>();
+                used(one, used);
+                List<JCTree> called = members.stream().filter(inner -> inner instanceof JCTree.JCMethodDecl method
+                        && owners.get(inner) == home && used.contains(method.name.toString())).toList();
+                called.forEach(inner -> used(inner, used));
+                if (used.stream().anyMatch(fields::contains) && used.stream().noneMatch(WAITING::contains)) {
+                    earlier.add(other);
+                    past.add(other);
+                    past.addAll(called);
+                }
+            }
+        }
+    }
+
+    private static String descriptor(Symbol.MethodSymbol symbol, Types types) {
+        StringBuilder descriptor = new StringBuilder("(");
+        Type external = symbol.externalType(types);
+        for (Type one : external.getParameterTypes()) {
+            descriptor.append(descriptor(types.erasure(one)));
+        }
+        return descriptor.append(')').append(symbol.isConstructor() ? "V" : descriptor(types.erasure(external.getReturnType()))).toString();
     }
 
     private static String descriptor(Type type) {
@@ -228,6 +286,9 @@ final class Reading {
         private final Set<Long> beside = new LinkedHashSet<>();
         private final Set<String> strings = new LinkedHashSet<>();
         private final Set<String> characters = new LinkedHashSet<>();
+        private final Set<String> prefixes = new LinkedHashSet<>();
+        private final Set<String> suffixes = new LinkedHashSet<>();
+        private final Set<String> infixes = new LinkedHashSet<>();
         private final Set<Double> fractions = new LinkedHashSet<>();
         private final Set<String> classes = new LinkedHashSet<>();
         private final Set<String> caught = new LinkedHashSet<>();
@@ -264,6 +325,9 @@ final class Reading {
         @Override
         public Void visitMethodInvocation(MethodInvocationTree node, Void nothing) {
             Symbol called = TreeInfo.symbol(((JCTree.JCMethodInvocation) node).meth);
+            if (called != null && node.getArguments().size() > 0) {
+                sought(called.name.toString(), ((JCTree) node.getArguments().get(0)).type);
+            }
             if (called != null && PATTERN_TAKERS.contains(called.name.toString()) && !node.getArguments().isEmpty()) {
                 Type given = ((JCTree) node.getArguments().get(0)).type;
                 if (given != null && given.constValue() instanceof String pattern && pattern.length() <= 200) {
@@ -271,6 +335,23 @@ final class Reading {
                 }
             }
             return super.visitMethodInvocation(node, nothing);
+        }
+
+        /** Note what is looked for in a text, and where. */
+        private void sought(String method, Type given) {
+            Object value = given == null ? null : given.constValue();
+            String text = value instanceof Integer code && given.hasTag(com.sun.tools.javac.code.TypeTag.CHAR)
+                    ? String.valueOf((char) code.intValue()) : value instanceof String one ? one : "";
+            Set<String> all = switch (method) {
+                case "startsWith" -> prefixes;
+                case "endsWith" -> suffixes;
+                case "contains", "indexOf", "lastIndexOf" -> infixes;
+                case "split" -> text.matches("(?:\\\\[^\\w]|[^\\\\\\[(.*+?^$|])+") ? infixes : null;
+                default -> null;
+            };
+            if (all != null && !text.isEmpty() && text.length() <= 100 && all.size() < MOST_LITERALS) {
+                all.add(all == infixes ? text.replaceAll("\\\\(?=[^\\w])", "") : text);
+            }
         }
 
         @Override
@@ -355,6 +436,13 @@ final class Reading {
             }
             if (names.contains("forName") || names.contains("loadClass")) {
                 strings.addAll(CLASS_NAMES);
+                classes.stream().filter(name -> !name.startsWith("[")).forEach(strings::add);
+            }
+            for (String told : TOLD_BY_NAME) {
+                List<String> words = List.of(told.split(" "));
+                if (names.contains(words.get(0))) {
+                    strings.addAll(words.subList(1, words.size()));
+                }
             }
             characters.forEach(c -> numbers.add((long) c.charAt(0)));
             numbers.stream().limit(MOST_LITERALS).forEach(plan.numbers::add);
@@ -363,6 +451,9 @@ final class Reading {
             beside.stream().limit(MOST_LITERALS).forEach(plan.numbers::add);
             strings.stream().limit(MOST_LITERALS).forEach(plan.strings::add);
             characters.stream().limit(MOST_LITERALS).forEach(plan.characters::add);
+            plan.prefixes.addAll(prefixes);
+            plan.suffixes.addAll(suffixes);
+            plan.infixes.addAll(infixes);
             fractions.stream().limit(MOST_LITERALS).forEach(plan.fractions::add);
             classes.stream().limit(MOST_LITERALS).forEach(plan.types::add);
             caught.stream().limit(8).forEach(plan.caught::add);

@@ -16,6 +16,11 @@ final class Run {
     private static final int MOST_STEPS = 2_000_000;
     private static final int MOST_CALLS = 2_000;
     private static final int MOST_EDGES = 4_096;
+    private static final int NEVER = -1;
+    private static final int UNDECIDED = -2;
+    /** How often the same is told; a loop may wait for another answer. */
+    private static final int MOST_TOLD = 4;
+    private static final java.util.regex.Pattern STEADY = java.util.regex.Pattern.compile("(get|is)(?!Next|And)[A-Z].*");
 
     final Plan plan;
     final int firstLine;
@@ -30,6 +35,7 @@ final class Run {
     /** Exceptions that were made as values, or that made-up calls raised: who throws or passes them on means to. */
     final IdentityHashMap<Throwable, Boolean> given = new IdentityHashMap<>();
     final Callbacks callbacks = new Callbacks(this);
+    private final IdentityHashMap<Object, Map<String, Told>> told = new IdentityHashMap<>();
     final Map<String, Integer> ordinals = new HashMap<>();
     final long seed;
     boolean recording;
@@ -39,9 +45,14 @@ final class Run {
     java.util.Random random;
     Class<?> expected;
     private int steps;
+    private int most = MOST_STEPS;
     private boolean asked;
     private int previous = -1;
     private int answering;
+    /** How many calls that could fail are left before the one that does. */
+    private int failing = UNDECIDED;
+    /** What it raises, or what that is a kind of. */
+    private String feared;
 
     Run(Plan plan, int firstLine, int lastLine, ClassLoader loader, long seed, int[] given, int steps) {
         this.plan = plan;
@@ -71,6 +82,11 @@ final class Run {
         return steps;
     }
 
+    /** Let what comes now take so many steps; zero stands for as many as a state may take. */
+    void allow(int some) {
+        most = some == 0 ? MOST_STEPS : Math.min(MOST_STEPS, steps + some);
+    }
+
     /** Note that something was asked whose answer depends on the state. */
     void ask() {
         asked = true;
@@ -82,7 +98,7 @@ final class Run {
     }
 
     void step() {
-        if (++steps > MOST_STEPS) {
+        if (++steps > most) {
             exhausted = true;
             throw new Exhausted();
         }
@@ -134,7 +150,7 @@ final class Run {
                 calls.add("{\"path\":" + Json.quote(path) + ",\"arguments\":[" + String.join(",", encoded)
                         + "],\"keywords\":{},\"answer\":" + (isVoid ? "null" : new Encoder(loader).encode(answer)) + "}");
             }
-            if (!plan.caught.isEmpty() && own.below(9) == 8) {
+            if (!plan.caught.isEmpty() && !path.equals("resource") && !path.equals("is there") && own.below(9) == 8) {
                 Throwable thrown = maker.with(own).exception(plan.caught.get(own.below(plan.caught.size())));
                 if (thrown != null) {
                     given.put(thrown, true);
@@ -144,6 +160,85 @@ final class Run {
             return answer;
         } finally {
             answering--;
+        }
+    }
+
+    /** What is found beside the code under a name: something made up, and noted as an answer. */
+    Object resource(String path, String name, Class<?> type) throws Throwable {
+        java.util.Objects.requireNonNull(name);
+        return answer(null, path, type, type, new Object[] {name});
+    }
+
+    boolean isMadeUp(Class<?> type) {
+        return type != null && ((Loader) loader).isStub(type.getName());
+    }
+
+    boolean isAnnotated(java.lang.reflect.AnnotatedElement element, Class<?> type) {
+        step();
+        ask();
+        String name = type.getSimpleName() + " of " + element;
+        boolean isThere = choices.at(Choices.hash(name)).below(2) == 0;
+        if (recording && calls.size() <= MOST_CALLS) {
+            madeUp = true;
+            calls.add("{\"path\":\"annotation\",\"arguments\":[" + Json.quote(name) + "],\"keywords\":{},\"answer\":" + isThere + "}");
+        }
+        return isThere;
+    }
+
+    Object annotation(java.lang.reflect.AnnotatedElement element, Class<?> type) {
+        return maker.with(choices.at(Choices.hash(type.getSimpleName() + " on " + element))).implementation(type);
+    }
+
+    /** A bundle whose texts are their keys; where the function expects that there may be none, at times none. */
+    java.util.ResourceBundle bundle(String name) {
+        java.util.Objects.requireNonNull(name);
+        String missing = java.util.MissingResourceException.class.getName();
+        if (recording && plan.caught.contains(missing)) {
+            ask();
+            boolean isThere = choices.at(Choices.hash("bundle " + name)).below(3) != 2;
+            calls.add("{\"path\":\"bundle\",\"arguments\":[" + Json.quote(name) + "],\"keywords\":{},\"answer\":" + isThere + "}");
+            if (!isThere) {
+                java.util.MissingResourceException thrown = new java.util.MissingResourceException("no bundle " + name, name, "");
+                given.put(thrown, true);
+                throw thrown;
+            }
+        }
+        return new java.util.ResourceBundle() {
+            @Override
+            protected Object handleGetObject(String key) {
+                return key;
+            }
+
+            @Override
+            public java.util.Enumeration<String> getKeys() {
+                return java.util.Collections.emptyEnumeration();
+            }
+        };
+    }
+
+    /** Raise, once in some states, something that a call of the platform that is about to be made declares to raise. */
+    void may(String names) throws Throwable {
+        if (!recording || failing == NEVER) {
+            return;
+        }
+        ask();
+        if (failing == UNDECIDED) {
+            Choices own = choices.at(Choices.hash("failing"));
+            failing = own.below(6) != 5 ? NEVER : own.below(4) < 3 ? 0 : own.below(4);
+            feared = plan.caught.get(own.below(plan.caught.size()));
+        }
+        List<String> all = failing == NEVER ? List.of() : Raised.related(List.of(names.split(" ")), feared);
+        if (!all.isEmpty() && failing-- == 0) {
+            failing = NEVER;
+            Choices own = choices.at(Choices.hash("failing " + names));
+            String name = all.get(own.below(all.size()));
+            Throwable thrown = maker.with(own).exception(name);
+            if (thrown != null) {
+                calls.add("{\"path\":" + Json.quote("failure: " + name) + ",\"arguments\":[],\"keywords\":{},\"answer\":"
+                        + new Encoder(loader).encode(thrown.getMessage()) + "}");
+                given.put(thrown, true);
+                throw thrown;
+            }
         }
     }
 
@@ -171,7 +266,43 @@ final class Run {
         }
     }
 
+    /** What somebody was told who may ask the same again. */
+    private static final class Told {
+        final Object answer;
+        int times;
+
+        Told(Object answer) {
+            this.answer = answer;
+        }
+    }
+
+    /** In some states whoever asks something made up for one of its properties again is told the same, for a while. */
+    private boolean isSteady(Method method) {
+        return STEADY.matcher(method.getName()).matches() && method.getParameterCount() <= 2 && method.getReturnType() != void.class
+                && choices.at(Choices.hash("steady")).below(2) == 0;
+    }
+
     Object answerMethod(Object self, Method method, Class<?> expected, Object[] arguments) throws Throwable {
+        if (!isSteady(method)) {
+            return answerAnew(self, method, expected, arguments);
+        }
+        StringBuilder key = new StringBuilder(method.getDeclaringClass().getName() + "." + method.getName());
+        for (Object argument : arguments) {
+            key.append('\n').append(new Encoder(loader).encode(argument));
+        }
+        Map<String, Told> all = told.computeIfAbsent(self == null ? this : self, one -> new HashMap<>());
+        Told known = all.get(key.toString());
+        Class<?> wanted = expected == null ? Object.class : expected;
+        if (known != null && ++known.times < MOST_TOLD && (known.answer == null || wanted.isInstance(known.answer))) {
+            step();
+            return known.answer;
+        }
+        Object answer = answerAnew(self, method, expected, arguments);
+        all.put(key.toString(), new Told(answer));
+        return answer;
+    }
+
+    private Object answerAnew(Object self, Method method, Class<?> expected, Object[] arguments) throws Throwable {
         Type returned = method.getGenericReturnType();
         Class<?> raw = method.getReturnType();
         if (method.getTypeParameters().length > 0 && raw == Object.class) {

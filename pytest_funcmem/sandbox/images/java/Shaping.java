@@ -23,6 +23,8 @@ final class Shaping extends Bench {
         JCTree above = parent == null ? null : uses.parent(parent);
         if (parent instanceof JCTree.JCAnnotation) {
             type.kind = Stubs.Kind.ANNOTATION;
+        } else if (type.kind == Stubs.Kind.CLASS && uses.isProxied(type.name)) {
+            type.kind = Stubs.Kind.INTERFACE;
         } else if (parent instanceof JCTree.JCTypeApply apply && apply.clazz == place) {
             type.arity = Math.max(type.arity, Math.max(1, apply.arguments.size()));
             parent = above;
@@ -118,7 +120,7 @@ final class Shaping extends Bench {
     }
 
     /** How a method is declared, without its type parameters; null where a type cannot be written elsewhere. */
-    private String signature(Symbol.MethodSymbol method, Type seen) {
+    String signature(Symbol.MethodSymbol method, Type seen) {
         List<String> parameters = new ArrayList<>();
         for (Type one : seen.getParameterTypes()) {
             parameters.add(uses.text(types.erasure(one)));

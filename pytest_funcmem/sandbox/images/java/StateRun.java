@@ -11,6 +11,8 @@ import java.util.List;
 
 /** Runs a built program on one input state and writes down what came of it. */
 final class StateRun {
+    private static final int MOST_EARLIER_STEPS = 50_000;
+
     private final Plan plan;
     private final Built built;
     private final long seed;
@@ -65,10 +67,34 @@ final class StateRun {
                     arguments[i] = Maker.zero(loaded.raw[i]);
                 }
             }
+            if (receiver != null && !loaded.earlier.isEmpty()) {
+                callEarlier(loaded, run, receiver);
+            }
         } catch (ReflectiveOperationException | LinkageError | RuntimeException exc) {
             return failed("scaffold", exc.getClass().getName(), String.valueOf(exc.getMessage()));
         }
         return call(loaded, run, receiver, arguments, left);
+    }
+
+    /** In some states the object has a past: some of its methods were called before. */
+    private static void callEarlier(Loaded loaded, Run run, Object receiver) throws IllegalAccessException {
+        run.allow(MOST_EARLIER_STEPS);
+        for (int left = new int[] {0, 0, 1, 2, 3, 4}[run.choices.below(6)]; left > 0; left--) {
+            Method method = loaded.earlier.get(run.choices.below(loaded.earlier.size()));
+            Object[] given = new Object[method.getParameterCount()];
+            for (int i = 0; i < given.length; i++) {
+                given[i] = run.maker.make(method.getGenericParameterTypes()[i], 1);
+                given[i] = given[i] == null ? Maker.zero(method.getParameterTypes()[i]) : given[i];
+            }
+            try {
+                method.invoke(receiver, given);
+            } catch (InvocationTargetException exc) {
+                if (exc.getCause() instanceof Run.Exhausted exhausted) {
+                    throw exhausted;
+                }
+            }
+        }
+        run.allow(0);
     }
 
     private String call(Loaded loaded, Run run, Object receiver, Object[] arguments, List<String> left) {
@@ -136,6 +162,7 @@ final class StateRun {
                         .append(':').append(after);
             }
         }
+        shown.addAll(Surroundings.made());
         Class<?> returned = target instanceof Method method ? method.getReturnType() : Object.class;
         String result = thrown != null || returned == void.class ? "null"
                 : value == receiver && receiver != null ? "[\"opaque\",\"this\"]"

@@ -7,6 +7,8 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
@@ -26,6 +28,9 @@ final class Surroundings {
 
     /** Whether the last state was seen to leave the directory as it found it. */
     private static boolean isSettled;
+
+    /** Files and directories that were made for the state, by name; a directory's content is null. */
+    private static final Map<String, String> MADE = new TreeMap<>();
 
     final Capture out = new Capture();
     final Capture err = new Capture();
@@ -74,6 +79,7 @@ final class Surroundings {
             FILE.setLastModified(WRITTEN);
         }
         isSettled = false;
+        MADE.clear();
     }
 
     /** Whether nothing of these was changed since they were settled; of the directory, what is in it. */
@@ -91,6 +97,50 @@ final class Surroundings {
                 && !FILE.canExecute();
     }
 
+    /**
+     * Make a file that is not there, or a directory.
+     *
+     * @param content Null for a directory.
+     */
+    static void make(String path, String content) {
+        File file = new File(path);
+        List<File> above = new ArrayList<>();
+        for (File one = file.getParentFile(); one != null; one = one.getParentFile()) {
+            above.add(one);
+        }
+        try {
+            for (int i = above.size() - 1; i >= 0; i--) {
+                if (above.get(i).mkdir()) {
+                    MADE.put(above.get(i).getPath(), null);
+                }
+            }
+            boolean isNew = !file.exists() || file.equals(FILE) && !MADE.containsKey(path);
+            if (!isNew || content == null && !file.mkdir()) {
+                return;
+            }
+            if (content != null) {
+                Files.writeString(file.toPath(), content);
+            }
+            MADE.put(path, content);
+        } catch (IOException exc) {
+            return; // something else has the name
+        }
+        file.setLastModified(WRITTEN);
+        above.forEach(one -> one.setLastModified(WRITTEN));
+    }
+
+    /** What was made for the state, as its inputs show it. */
+    static List<String> made() {
+        List<String> shown = new ArrayList<>();
+        MADE.forEach((path, content) -> shown.add("file " + path + (content == null ? "/" : " " + Json.quote(content))));
+        return shown;
+    }
+
+    private static String shown(String content) {
+        return content == null ? "[\"directory\"]"
+                : "[\"bytes\"," + Json.quote(new String(content.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1)) + "]";
+    }
+
     private static void delete(File file) {
         File[] inner = Files.isSymbolicLink(file.toPath()) ? null : file.listFiles();
         for (File one : inner == null ? new File[0] : inner) {
@@ -101,17 +151,21 @@ final class Surroundings {
 
     /** What became of the directory, as JSON: files by name where they are not as they were found. */
     static String files() {
-        isSettled = isDirectoryAsFound();
+        isSettled = MADE.isEmpty() && isDirectoryAsFound();
         if (isSettled) {
             return "{}";
         }
         Map<String, String> found = new TreeMap<>();
         collect(HERE, "", found);
-        if (CONTENT_SHOWN.equals(found.get("file.txt"))) {
-            found.remove("file.txt");
-        } else {
-            found.putIfAbsent("file.txt", "[\"deleted\"]");
-        }
+        Map<String, String> before = new TreeMap<>(Map.of("file.txt", CONTENT_SHOWN));
+        MADE.forEach((path, content) -> before.put(path, shown(content)));
+        before.forEach((path, content) -> {
+            if (content.equals(found.get(path))) {
+                found.remove(path);
+            } else {
+                found.putIfAbsent(path, "[\"deleted\"]");
+            }
+        });
         StringBuilder shown = new StringBuilder("{");
         found.forEach((name, content) ->
                 shown.append(shown.length() > 1 ? "," : "").append(Json.quote(name)).append(':').append(content));

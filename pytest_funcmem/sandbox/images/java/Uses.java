@@ -58,6 +58,19 @@ final class Uses {
         return false;
     }
 
+    /** Whether the platform is asked to implement a type of this simple name, as it does for interfaces alone. */
+    boolean isProxied(String type) {
+        for (JCTree tree : trees) {
+            if (tree instanceof JCTree.JCFieldAccess literal && literal.name.contentEquals("class")
+                    && TreeInfo.name(literal.selected) != null && TreeInfo.name(literal.selected).contentEquals(type)
+                    && parent(literal) instanceof JCTree.JCNewArray array && parent(array) instanceof JCTree.JCMethodInvocation call
+                    && TreeInfo.name(call.meth).contentEquals("newProxyInstance")) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** The innermost tree at a position, where the compiler names none; null where there is none. */
     JCTree at(int position) {
         JCTree found = null;

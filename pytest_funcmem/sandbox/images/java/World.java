@@ -108,6 +108,32 @@ public final class World {
         }
     }
 
+    /** A call of the platform comes that declares an exception which the function catches. */
+    public static void may(String names) throws Throwable {
+        Run now = run;
+        if (now != null) {
+            now.may(names);
+        }
+    }
+
+    /** A part of a static initialiser raised: the rest goes on without it, but for what ends the state. */
+    public static void failed(Throwable thrown) throws Throwable {
+        if (thrown instanceof Run.Exhausted || thrown instanceof OutOfMemoryError) {
+            throw thrown;
+        }
+    }
+
+    /** What stands in a static field whose value raised. */
+    public static Object instead(Class<?> type, String name) {
+        Run now = run;
+        if (now == null) {
+            return null;
+        }
+        now.ask();
+        Object value = now.maker.with(now.choices.at(Choices.hash(name))).make(type, 2);
+        return type.isInstance(value) ? value : null;
+    }
+
     /** The file's own code constructed an exception that the machine also raises by itself. */
     public static void meant(Throwable thrown) {
         Run now = run;
@@ -128,6 +154,76 @@ public final class World {
 
     public static java.util.Map<String, String> environment() {
         return java.util.Map.of("HOME", "/work", "USER", "user", "LANG", "C.UTF-8");
+    }
+
+    /** Nothing native is ever called: methods without a body are made up. */
+    public static void library(String name) {
+        run.step();
+    }
+
+    public static java.io.InputStream resourceStream(Class<?> home, String name) throws Throwable {
+        java.util.Objects.requireNonNull(home);
+        return resourceStream(name);
+    }
+
+    public static java.io.InputStream resourceStream(ClassLoader home, String name) throws Throwable {
+        java.util.Objects.requireNonNull(home);
+        return resourceStream(name);
+    }
+
+    /** What lies beside the code is not there, or is made up. */
+    public static java.io.InputStream resourceStream(String name) throws Throwable {
+        return (java.io.InputStream) run.resource("resource", name, java.io.InputStream.class);
+    }
+
+    public static java.net.URL resource(Class<?> home, String name) throws Throwable {
+        java.util.Objects.requireNonNull(home);
+        return resource(name);
+    }
+
+    public static java.net.URL resource(ClassLoader home, String name) throws Throwable {
+        java.util.Objects.requireNonNull(home);
+        return resource(name);
+    }
+
+    public static java.net.URL resource(String name) throws Throwable {
+        boolean isThere = (Boolean) run.resource("is there", name, boolean.class);
+        return isThere ? new java.net.URL("file:file.txt") : null;
+    }
+
+    public static java.util.Enumeration<java.net.URL> resources(ClassLoader home, String name) throws Throwable {
+        java.util.Objects.requireNonNull(home);
+        return resources(name);
+    }
+
+    public static java.util.Enumeration<java.net.URL> resources(String name) throws Throwable {
+        java.net.URL one = resource(name);
+        return java.util.Collections.enumeration(one == null ? java.util.List.of() : java.util.List.of(one));
+    }
+
+    /** Whether something bears an annotation that is made up is made up too, once for a state. */
+    public static boolean isAnnotated(java.lang.reflect.AnnotatedElement element, Class<? extends java.lang.annotation.Annotation> type) {
+        return run.isMadeUp(type) ? run.isAnnotated(element, type) : element.isAnnotationPresent(type);
+    }
+
+    public static java.lang.annotation.Annotation annotation(
+            java.lang.reflect.AnnotatedElement element, Class<? extends java.lang.annotation.Annotation> type) {
+        if (!run.isMadeUp(type)) {
+            return element.getAnnotation(type);
+        }
+        return run.isAnnotated(element, type) ? type.cast(run.annotation(element, type)) : null;
+    }
+
+    public static java.util.ResourceBundle bundle(String name) {
+        return run.bundle(name);
+    }
+
+    public static java.util.ResourceBundle bundle(String name, java.util.Locale locale) {
+        return run.bundle(name);
+    }
+
+    public static java.util.ResourceBundle bundle(String name, java.util.Locale locale, ClassLoader home) {
+        return run.bundle(name);
     }
 
     public static void exit(int status) {
