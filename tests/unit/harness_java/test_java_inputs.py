@@ -181,3 +181,60 @@ def test_answers_that_are_only_compared_can_be_there(run_java: Runner) -> None:
     execution = run_java(ASKED_AGAIN, "AskedAgain.referred", states=60)
     assert execution.loaded, execution.load_detail
     assert {output.value for output in execution.outputs} >= {"none", "some"}
+
+
+VARIABLES = """import java.io.*;
+import java.util.*;
+class Variables {
+    private static final Hashtable<String, Integer> CACHE = new Hashtable<>();
+    private static final Map<String, Integer> TABLE = new TreeMap<>(Map.of("a", 1));
+    private static String name;
+    static void name(String next) {
+        name = next;
+    }
+    static String released(int n) {
+        int size = CACHE.size();
+        CACHE.clear();
+        return (size > 0 ? "held" : "empty") + (name == null ? "" : " named") + " " + TABLE.size();
+    }
+    static int read(InputStream stream) throws IOException {
+        return stream.read();
+    }
+    static boolean isExtender(char c) {
+        if (c < 0x309D) {
+            return false;
+        }
+        return c <= 0x309E;
+    }
+}
+"""
+
+
+def test_variables_of_the_class_hold_other_values_in_some_states(run_java: Runner) -> None:
+    execution = run_java(VARIABLES, "Variables.released", states=200)
+    assert execution.loaded, execution.load_detail
+    assert {output.value for output in execution.outputs} == {
+        "empty 1",
+        "held 1",
+        "empty named 1",
+        "held named 1",
+    }
+    for output, shown in zip(execution.outputs, execution.shown, strict=True):
+        told = [one for one in shown if one.startswith("Variables.")]
+        assert ("named" in str(output.value)) <= any(one.startswith("Variables.name = ") for one in told)
+        assert ("held" in str(output.value)) <= any(one.startswith("Variables.CACHE = ") for one in told)
+
+
+def test_states_show_what_streams_hold(run_java: Runner) -> None:
+    execution = run_java(VARIABLES, "Variables.read", states=60)
+    assert execution.loaded, execution.load_detail
+    assert len(set(execution.shown)) > 20
+
+
+def test_characters_are_those_that_code_compares_as_numbers(run_java: Runner) -> None:
+    execution = run_java(VARIABLES, "Variables.isExtender", states=100)
+    assert execution.loaded, execution.load_detail
+    assert {output.value for output in execution.outputs} == {False, True}
+    assert len(execution.executable_lines) == len(
+        {line for one in execution.outputs for line in one.lines} - {0}
+    )

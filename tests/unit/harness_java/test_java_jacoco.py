@@ -270,7 +270,7 @@ def test_the_same_lines_are_run_as_jacoco_counts(sandbox: Sandbox, name: str) ->
     known = [
         (output, shown)
         for output, shown in zip(run.outputs, run.shown, strict=True)
-        if output.outcome == "returned"
+        if output.outcome == "returned" and not any("..." in one for one in shown)
     ]
     assert len(known) >= 20
     theirs = counted(function, [f"Lines.{name}({', '.join(shown)})" for _, shown in known], sandbox)

@@ -198,3 +198,22 @@ def test_what_is_made_up_becomes_what_its_places_ask_for(run_java: Runner) -> No
     execution = run_java(PROXIED, "Proxied.watched", states=60)
     assert execution.loaded, execution.load_detail
     assert {output.value for output in execution.outputs if output.outcome == "returned"} >= {"none", True}
+
+
+LOOPED = """import absent.Elements;
+class Looped {
+    static int longest(Elements all) {
+        int longest = -1;
+        for (String one : all) {
+            longest = Math.max(longest, one.length());
+        }
+        return longest;
+    }
+}
+"""
+
+
+def test_what_a_loop_goes_over_has_items(run_java: Runner) -> None:
+    execution = run_java(LOOPED, "Looped.longest", states=60)
+    assert execution.loaded, execution.load_detail
+    assert len({output.value for output in execution.outputs if output.outcome == "returned"}) > 3

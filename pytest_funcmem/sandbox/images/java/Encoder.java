@@ -325,7 +325,7 @@ final class Encoder {
             return;
         }
         if (value instanceof java.io.StringReader) {
-            tagged("value", "StringReader", "at " + position(value));
+            tagged("value", "StringReader", "at " + field(value, java.io.StringReader.class, "next"));
             return;
         }
         if (Proxy.isProxyClass(type)) {
@@ -353,11 +353,12 @@ final class Encoder {
         }
     }
 
-    private static Object position(Object reader) {
+    /** What a field of the platform holds; "?" where it is not to be seen. */
+    static Object field(Object value, Class<?> type, String name) {
         try {
-            Field field = java.io.StringReader.class.getDeclaredField("next");
+            Field field = type.getDeclaredField(name);
             field.setAccessible(true);
-            return field.get(reader);
+            return field.get(value);
         } catch (ReflectiveOperationException | RuntimeException exc) {
             return "?";
         }

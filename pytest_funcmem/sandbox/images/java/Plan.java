@@ -30,6 +30,8 @@ final class Plan {
     final List<String> caught = new ArrayList<>();
     /** Names and descriptors of methods of the function's class that have to do with the fields that it uses. */
     final List<String> earlier = new ArrayList<>();
+    /** Names of variables that the file's methods set. */
+    final Set<String> assigned = new java.util.TreeSet<>();
     final Set<String> names = new LinkedHashSet<>();
 
     static Plan read(String text) {
@@ -56,6 +58,7 @@ final class Plan {
                 case "class" -> plan.types.add(value);
                 case "caught" -> plan.caught.add(value);
                 case "earlier" -> plan.earlier.add(value);
+                case "assigned" -> plan.assigned.add(value);
                 case "name" -> plan.names.add(value);
                 default -> throw new IllegalArgumentException("not an entry of a plan: " + line);
             }
@@ -81,6 +84,7 @@ final class Plan {
         lists.put("class", types);
         lists.put("caught", caught);
         lists.put("earlier", earlier);
+        lists.put("assigned", assigned);
         lists.put("name", names);
         lists.forEach((key, values) -> {
             for (Object value : values) {

@@ -205,7 +205,7 @@ final class Platform {
                 return java.net.URI.create("http://example.org/" + choices.below(9));
             case "java.net.URL":
                 try {
-                    return new java.net.URL("http://example.org/" + choices.below(9));
+                    return new java.net.URL(choices.below(3) == 2 ? "file:" + path() : "http://example.org/" + choices.below(9));
                 } catch (java.net.MalformedURLException exc) {
                     return null;
                 }

@@ -39,6 +39,8 @@ final class Preparation {
     private final Map<String, Integer> attempts = new HashMap<>();
     private final List<Edit> edits = new ArrayList<>();
     private Map<String, String> made = Map.of();
+    /** What the file's methods set, before any of them is made up. */
+    private Set<String> assigned = Set.of();
     /** Whether abstract classes were looked at, and the file as it was before bodies were written into them. */
     private boolean isWhole;
     private String[] unwritten;
@@ -94,6 +96,9 @@ final class Preparation {
             if (reading.target == null) {
                 return failed("load_failed", complaints.problems.isEmpty() ? "the function is not found in its file"
                         : complaints.problems.get(0).message());
+            }
+            if (round == 0) {
+                assigned = reading.assigned();
             }
             if (round == 0 && blankAnnotations(tree)) {
                 continue;
@@ -297,6 +302,7 @@ final class Preparation {
         Plan plan = new Plan();
         plan.path = path;
         reading.fill(plan, task, stubs);
+        assigned.stream().filter(plan.names::contains).forEach(plan.assigned::add);
         Map<String, String> files = new TreeMap<>(stubs.sources());
         files.put("before.java", before);
         files.put("after.java", after);

@@ -77,8 +77,9 @@ final class Repair extends Bench {
             case "doesnt.exist", "package.not.visible" -> missing.missingPackage(tree);
             case "preview.feature.disabled.plural", "preview.feature.disabled" -> fitting.switched(tree);
             case "prob.found.req", "void.not.allowed.here", "illegal.initializer.for.type", "illegal.start.of.type" -> fitting.mismatched(tree, arguments);
+            case "foreach.not.applicable.to.type" -> fitting.operands(tree) || shaping.iterable(tree);
             case "operator.cant.be.applied.1", "operator.cant.be.applied", "incomparable.types", "array.req.but.found",
-                    "foreach.not.applicable.to.type", "not.stmt" -> fitting.operands(tree);
+                    "not.stmt" -> fitting.operands(tree);
             case "cant.apply.symbol", "cant.apply.symbols", "cant.apply.diamond.1" -> fitting.misapplied(tree);
             case "ref.ambiguous" -> fitting.ambiguous(tree, arguments) || fitting.misapplied(tree);
             case "cant.deref" -> fitting.operands(tree);

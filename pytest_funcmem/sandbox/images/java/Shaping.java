@@ -268,6 +268,20 @@ final class Shaping extends Bench {
         return false;
     }
 
+    /** What a loop goes over has items of the type that the loop names. */
+    boolean iterable(JCTree tree) {
+        JCTree.JCEnhancedForLoop loop = tree instanceof JCTree.JCEnhancedForLoop one ? one : uses.enclosing(tree, JCTree.JCEnhancedForLoop.class);
+        Stubs.StubType type = loop == null ? null : stub(loop.expr.type);
+        if (type == null || type.kind == Stubs.Kind.ANNOTATION || type.kind == Stubs.Kind.ENUM) {
+            return false;
+        }
+        String item = loop.var.vartype == null || loop.var.vartype.type.isPrimitive() ? null : uses.text(loop.var.vartype.type);
+        String items = "<" + (item == null ? "Object" : item) + ">";
+        type.extra.add("public " + (type.kind == Stubs.Kind.INTERFACE ? "default " : "") + "java.util.Iterator" + items
+                + " iterator() { throw funcmem.harness.Made.up(); }");
+        return type.interfaces.add("Iterable" + items);
+    }
+
     /** A label of a case has to be a constant. */
     boolean constant(JCTree tree) {
         Symbol symbol = TreeInfo.symbol(tree);

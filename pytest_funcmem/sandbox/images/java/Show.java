@@ -13,6 +13,10 @@ import java.util.Map;
 final class Show {
     private static final int MOST = 400;
 
+    /** Fields in which streams and readers keep what is read from them. */
+    private static final Map<String, String> HOLDING = Map.of("java.io.ByteArrayInputStream", "buf", "java.io.StringReader", "str",
+            "java.io.FilterInputStream", "in", "java.io.BufferedReader", "in", "java.io.FilterReader", "in");
+
     private Show() {}
 
     static String text(Object value, ClassLoader loader) {
@@ -83,6 +87,30 @@ final class Show {
             out.append(value.getClass().getSimpleName()).append('(').append(value).append(')');
         } else {
             out.append(value.getClass().getSimpleName());
+            held(value, loader, depth, out);
+        }
+    }
+
+    /** What a stream or reader holds, and the text of what else of the platform has one. */
+    private static void held(Object value, ClassLoader loader, int depth, StringBuilder out) {
+        for (Class<?> type = value.getClass(); type != null && type != Object.class; type = type.getSuperclass()) {
+            String name = HOLDING.get(type.getName());
+            if (name != null) {
+                Object content = Encoder.field(value, type, name);
+                out.append('(');
+                write(content instanceof byte[] bytes ? new String(bytes, java.nio.charset.StandardCharsets.ISO_8859_1) : content, loader, depth + 1, out);
+                out.append(')');
+                return;
+            }
+        }
+        try {
+            boolean isTold = !(value instanceof Thread) && !(value instanceof Collection)
+                    && value.getClass().getMethod("toString").getDeclaringClass() != Object.class;
+            if (isTold && value.getClass().getClassLoader() == null) {
+                out.append('(').append(value).append(')');
+            }
+        } catch (NoSuchMethodException | RuntimeException exc) {
+            return; // it has none
         }
     }
 

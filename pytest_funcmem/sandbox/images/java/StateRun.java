@@ -19,6 +19,7 @@ final class StateRun {
     private final int[] choices;
     private final boolean coverage;
     private final Surroundings surroundings = new Surroundings();
+    private final Variables variables = new Variables();
 
     StateRun(Plan plan, Built built, long seed, int[] choices, boolean coverage) {
         this.plan = plan;
@@ -39,6 +40,9 @@ final class StateRun {
         World.begin(run);
         List<String> left = new ArrayList<>();
         String record = record(loaded, run, left);
+        if (variables.isChanged()) {
+            left = new ArrayList<>(variables.restore() ? loaded.read() : List.of("lost"));
+        }
         if (loaded.isKept() && !run.exhausted && loaded.serves(left.isEmpty() ? loaded.read() : left)
                 && Thread.activeCount() <= threads) {
             built.loaded = loaded;
@@ -70,6 +74,7 @@ final class StateRun {
             if (receiver != null && !loaded.earlier.isEmpty()) {
                 callEarlier(loaded, run, receiver);
             }
+            variables.change(loaded.statics, plan, run);
         } catch (ReflectiveOperationException | LinkageError | RuntimeException exc) {
             return failed("scaffold", exc.getClass().getName(), String.valueOf(exc.getMessage()));
         }
@@ -162,6 +167,7 @@ final class StateRun {
                         .append(':').append(after);
             }
         }
+        shown.addAll(variables.shown());
         shown.addAll(Surroundings.made());
         Class<?> returned = target instanceof Method method ? method.getReturnType() : Object.class;
         String result = thrown != null || returned == void.class ? "null"
