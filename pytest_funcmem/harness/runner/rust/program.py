@@ -21,6 +21,8 @@ from typing import Any
 
 IMAGE = "/opt/funcmem"
 BUILD = "/work/tmp/build"
+_QUICK_LINKER = "/usr/bin/ld.gold"
+"""Where it is there: to link takes half of what it takes to compile."""
 _ROUNDS = 8
 _MOST_MESSAGES = 60
 _MOST_RECORD_BYTES = 9 * 1024 * 1024
@@ -122,6 +124,8 @@ def _compile(task: dict[str, Any], programs: Sequence[dict[str, Any]]) -> list[d
         # The standard library looks this one up by its name at run time.
         command += ["-Clink-arg=-Wl,--export-dynamic-symbol=getrandom", "-Cstrip=symbols"]
         command += ["-o", f"{BUILD}/main"]
+        if os.path.exists(_QUICK_LINKER):  # noqa: PTH110
+            command += ["-Clink-arg=-fuse-ld=gold"]
     done = subprocess.run(
         [*command, "main.rs"],
         cwd=BUILD,
