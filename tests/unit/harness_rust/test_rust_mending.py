@@ -304,3 +304,17 @@ def test_types_that_stand_in_are_given_the_traits_that_they_lack() -> None:
             plan, HOLE, "E0277", f"the trait bound `Held: {trait}` is not satisfied", source="held"
         )
         assert expected in mended(plan, function, lacking)
+
+
+def test_a_result_of_one_type_is_not_the_standard_one() -> None:
+    plan, function = plan_of()
+    counted = message_at(
+        plan,
+        HOLE,
+        "E0107",
+        "enum takes 2 generic arguments but 1 generic argument was supplied",
+        source="fn f() -> Result<isize> {",
+        column=11,
+        width=6,
+    )
+    assert "pub type Result<T0> = std::result::Result<T0, Error>;" in mended(plan, function, counted)

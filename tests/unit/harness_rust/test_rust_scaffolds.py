@@ -248,3 +248,21 @@ def test_types_that_are_made_for_traits_of_each_other_name_each_other() -> None:
     assert rendered is not None
     assert "impl Act<Made_impl_Table> for Made_impl_Act" in rendered.text
     assert "fn shift(self) -> Option<<Made_impl_Table as Table>::Index>" in rendered.text
+
+
+BORROWED = """\
+fn total<'a, I, T>(items: &'a I) -> usize
+where
+    &'a I: IntoIterator<Item = &'a T>,
+    T: AsRef<str> + 'a,
+{
+    items.into_iter().map(|item| item.as_ref().len()).sum()
+}
+"""
+
+
+def test_what_is_walked_through_behind_a_reference_is_a_list() -> None:
+    function = find(BORROWED, "total")
+    rendered = render(new_plan(function, RustFile.read(function)))
+    assert rendered is not None
+    assert "let mut a0: &'static Vec<String> = run.make();" in rendered.text

@@ -7,10 +7,15 @@ import re
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.signature import split_types
+from pytest_funcmem.languages.trees import inner_nodes
 
-__all__ = ["constant_value", "named_constants"]
+__all__ = ["constant_value", "named_constants", "pattern_constants"]
 
 _DEEPEST = 8
+_STANDARD = frozenset({"std", "core", "alloc"})
+_PATTERNS = frozenset(
+    {"match_pattern", "or_pattern", "tuple_pattern", "tuple_struct_pattern", "slice_pattern"}
+)
 _NUMBER = re.compile(r"(?:(?:std|core)::\w+::|libc::)?(?:[iu](?:8|16|32|64|128|size)|c_[a-z]+)")
 _TEXT = re.compile(r"&\s*(?:'static\s+)?str")
 
@@ -84,6 +89,27 @@ def _named_value(plan: Plan, kind: str, number: int, name: str, depth: int) -> s
             texts = [flattened(plan.file.tree.source(part), plan.names) for part in types]
             return f"{kind}({', '.join(_value(plan, text, number, name, depth + 1) for text in texts)})"
     return "unsafe { std::mem::zeroed() }"
+
+
+def pattern_constants(plan: Plan) -> list[str]:
+    """Names in patterns that are written like constants and are missing: they would match anything."""
+    file = plan.file
+    known = set(plan.names.own)
+    for imported in (*file.imports, *file.inner_imports):
+        if imported.path[0] in _STANDARD or imported.path[0] in plan.names.crates:
+            if imported.path[-1] == "*":
+                return []  # It may be there.
+            known.add(imported.name)
+    found = []
+    for item, members in plan.taken_items():
+        nodes = [item.node] if item.kind == "fn" else [member.node for _, member in members]
+        for node in (inner for outer in nodes for inner in inner_nodes(outer)):
+            parent = node.parent
+            if node.type == "identifier" and parent is not None and parent.type in _PATTERNS:
+                name = file.tree.source(node)
+                if re.fullmatch(r"[A-Z][A-Z0-9_]+", name) and name not in known:
+                    found.append(name)
+    return list(dict.fromkeys(found))
 
 
 def named_constants(plan: Plan) -> tuple[list[str], list[str]]:

@@ -28,7 +28,8 @@ STANDARD_TRAITS = frozenset(
         "IntoIterator Index IndexMut Add Sub Mul Div Rem Neg Not AddAssign SubAssign MulAssign DivAssign",
         "RemAssign BitAnd BitOr BitXor Shl Shr BitOrAssign BitAndAssign BitXorAssign ShlAssign ShrAssign",
         "Error AsRef AsMut Borrow FromStr TryFrom TryInto Into Extend FromIterator Write Read Seek BufRead",
-        "DoubleEndedIterator ExactSizeIterator Future ToString Sum Product BuildHasher Hasher",
+        "DoubleEndedIterator ExactSizeIterator Future Unpin ToString Sum Product BuildHasher Hasher",
+        "Send Sync",
     )
     for word in line.split()
 )

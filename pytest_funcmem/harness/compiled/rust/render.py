@@ -20,6 +20,7 @@ from pytest_funcmem.harness.compiled.rust.driver import (
 from pytest_funcmem.harness.compiled.rust.flatten import flattened, without_attributes
 from pytest_funcmem.harness.compiled.rust.items import Item, Member
 from pytest_funcmem.harness.compiled.rust.literals import pools_text
+from pytest_funcmem.harness.compiled.rust.pinned import is_pinned, projection_text
 from pytest_funcmem.harness.compiled.rust.plan import Plan, usable_imports
 from pytest_funcmem.harness.compiled.rust.signature import read_signature
 from pytest_funcmem.harness.compiled.rust.standintext import (
@@ -141,6 +142,8 @@ def render(plan: Plan) -> Rendered | None:
         if item.kind in ("struct", "enum", "union"):
             for owner, text in value_impls(plan, item):
                 out.write(owner, text)
+            if is_pinned(plan, item) and f"pinned {item.name}" not in plan.left_out:
+                out.write(f"pinned {item.name}", projection_text(plan, item))
     numbers, texts = named_constants(plan)
     if "pools" in plan.left_out:
         numbers, texts = [], []

@@ -48,7 +48,7 @@ _OPERANDS = frozenset({"E0369", "E0368", "E0600"})
 def leave_out(work: Work, owner: str) -> bool:
     """Do without whatever a message is about."""
     plan = work.plan
-    if owner in ("pools", "registered") or owner.startswith(("use ", "make ", "dump ", "has ")):
+    if owner in ("pools", "registered") or owner.startswith(("use ", "make ", "dump ", "has ", "pinned ")):
         if owner in plan.left_out:
             return False
         plan.left_out.add(owner)

@@ -146,6 +146,12 @@ def generics_of(plan: Plan, node: Node) -> list[Generic]:
             if name in found and required is not None:
                 text = re.sub(r"\s+", " ", flattened(tree.source(required), plan.names)).lstrip(": ")
                 found[name].bounds.extend(split_bounds(text))
+            borrowed = re.fullmatch(r"&\s*(?:'\w+\s+)?(\w+)", name)
+            if borrowed and borrowed[1] in found and required is not None:
+                # What is behind the reference holds what is given behind references.
+                text = re.sub(r"\s+", " ", flattened(tree.source(required), plan.names)).lstrip(": ")
+                held = re.sub(r"\bItem\s*=\s*&\s*(?:'\w+\s+)?(?:mut\s+)?", "Item = ", text)
+                found[borrowed[1]].bounds.extend(b for b in split_bounds(held) if "IntoIterator" in b)
     return list(found.values())
 
 

@@ -26,6 +26,7 @@ from pytest_funcmem.core.records import (
 )
 from pytest_funcmem.harness.compiled.limits import task_limits
 from pytest_funcmem.harness.compiled.mutants import tree_mutants
+from pytest_funcmem.harness.compiled.rust.constants import pattern_constants
 from pytest_funcmem.harness.compiled.rust.flatten import Names, flattened, without_attributes
 from pytest_funcmem.harness.compiled.rust.items import RustFile, features_of
 from pytest_funcmem.harness.compiled.rust.plan import (
@@ -131,6 +132,8 @@ class RustToolkit:
             uses = find_uses("\n".join(plan.file.tree.source(item.node) for item, _ in plan.taken_items()))
             for name in shadowing:
                 add_type(plan, name, uses)
+        for name in pattern_constants(plan):
+            plan.constants[name] = plan.fresh(name)
         said: Sequence[Message] = ()
         seen: Counter[frozenset[tuple[str, ...]]] = Counter()
         for _ in range(_ROUNDS):
