@@ -108,16 +108,36 @@ def test_a_function_with_any_number_of_arguments_is_called(ran: Ran) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "place", "text"),
+    ("name", "arguments", "place", "text"),
     [
-        (["int"], 0, "(t) ((t *)calloc(1, sizeof(t)))"),
-        (["p", "struct a", "next"], 1, "(a, t, c) ((t *)((char *)(a) - offsetof(t, c)))"),
-        (["p", "n + 1", "char"], 2, "(a, b, t) ((t *)realloc((void *)(size_t)(a), (size_t)(b) * sizeof(t)))"),
-        (["a", "b", "c", "int"], 3, None),
+        ("NEW", ["int"], 0, "(t) ((t *)calloc(1, sizeof(t)))"),
+        ("OWNER", ["p", "struct a", "next"], 1, "(a, t, c) ((t *)((char *)(a) - offsetof(t, c)))"),
+        (
+            "GROW",
+            ["p", "n + 1", "char"],
+            2,
+            "(a, b, t) ((t *)realloc((void *)(size_t)(a), (size_t)(b) * sizeof(t)))",
+        ),
+        ("ANY", ["a", "b", "c", "int"], 3, None),
+        ("X_CALLOC", ["struct a *", "1", "sizeof(*p)"], 0, "(t, b, c) ((t)calloc((size_t)(b), (size_t)(c)))"),
+        ("X_MALLOC", ["char*", "n"], 0, "(t, b) ((t)calloc(1, (size_t)(b)))"),
+        ("alloc_n", ["char", "n"], 0, "(t, b) ((t *)calloc(1, (size_t)(b) * sizeof(t)))"),
+        ("X_REALLOC", ["p", "int *", "n"], 1, "(a, t, c) ((t)realloc((void *)(a), (size_t)(c)))"),
+        ("X_FREE", ["struct a *", "p"], 0, "(t, b) free((void *)(b))"),
+        ("X_MIN", ["size_t", "1", "n"], 0, "(t, b, c) ((t)(b) < (t)(c) ? (t)(b) : (t)(c))"),
+        ("X_ASSERT", ["p", "struct a"], 1, "(...) ((void)0)"),
+        (
+            "X_ASSERT_RETURN_VALUE",
+            ["p", "shape", "NULL"],
+            1,
+            "(a, t, c) do { if (!(a)) return c; } while (0)",
+        ),
     ],
 )
-def test_a_macro_with_a_type_casts_or_makes_room(arguments: list[str], place: int, text: str | None) -> None:
-    assert type_macro(arguments, place) == text
+def test_a_macro_with_a_type_does_what_its_name_and_place_say(
+    name: str, arguments: list[str], place: int, text: str | None
+) -> None:
+    assert type_macro(name, arguments, place) == text
 
 
 def test_the_call_around_a_place_is_found_by_its_brackets() -> None:

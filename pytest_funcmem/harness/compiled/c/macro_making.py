@@ -42,7 +42,7 @@ class MacroMaking(Retyping):
         if call is None or call[0] in KEYWORDS or call[0] in self.standins.macros:
             return False
         name, arguments, number = call
-        body = type_macro(arguments, number)
+        body = type_macro(name, arguments, number)
         if body is None or re.search(rf"#\s*define\s+{name}\b", self._files.get("decl.c", "")):
             return False
         if not self._once("macro", name):

@@ -304,6 +304,23 @@ class Mender(Converting):
             node = node.parent
         return False
 
+    def no_list(self, complaint: Complaint, match: re.Match[str]) -> bool:
+        """A member that was taken for a list is assigned to: it is a pointer."""
+        found = self._node(complaint)
+        node = found[0] if found is not None else None
+        while node is not None and node.type != "assignment_expression":
+            node = node.parent
+        left = None if node is None else node.child_by_field_name("left")
+        field = None if left is None or left.type != "field_expression" else left.child_by_field_name("field")
+        if found is None or field is None:
+            return False
+        member, changed = self._given(source(field, found[1])), False
+        for members in self.standins.structs.values():
+            if re.search(r"@\[\d+\]$", members.get(member, "")):
+                members[member] = re.sub(r" ?@\[\d+\]$", " *@", members[member])
+                changed = True
+        return changed
+
     def no_function(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """Something that is no function is called."""
         found = self._node(complaint)
@@ -425,6 +442,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
             Mender.no_constant,
         ),
         (r"lvalue required", Mender.no_lvalue),
+        (r"assignment to expression with array type", Mender.no_list),
         (r"invalid initializer", Mender.no_initialiser),
         (r"void value not ignored|invalid use of void expression", Mender.void_value),
         (

@@ -123,6 +123,8 @@ class Retyping:
                 if field is None:
                     return False
                 owner = self._owner(node.child_by_field_name("argument"), text)
+                if self._is_within_local(node, text):
+                    shape = _as_list(shape)
                 return self._retype_member(self._given(source(field, text)), shape, owner)
             case "call_expression":
                 called = node.child_by_field_name("function")
@@ -161,6 +163,18 @@ class Retyping:
             case _:
                 return False
         return any(self.retype(part, text, shape) for part in parts)
+
+    def _is_within_local(self, node: Node, text: bytes) -> bool:
+        """Whether a member is that of a local variable, which holds what nobody has set."""
+        base = node.child_by_field_name("argument")
+        if (
+            base is None
+            or base.type != "identifier"
+            or source(node, text)[base.end_byte - node.start_byte] != "."
+        ):
+            return False
+        name = re.escape(source(base, text))
+        return re.search(rf"^[ \t]+(?:struct\s+)?\w+\s+{name}\s*;", self._all, re.MULTILINE) is not None
 
     def _within(self, arguments: list[dict[str, str]], found: tuple[Node, bytes] | None, shape: str) -> bool:
         """Retype an expression that stands where macros' parameters mean something else."""
@@ -255,6 +269,14 @@ class Retyping:
                 members[member] = shape
                 changed = True
         return changed
+
+
+def _as_list(shape: str) -> str:
+    """The shape of as many things as a pointer may lead to."""
+    match = re.fullmatch(r"((?:unsigned |signed |const )*)(\w[\w ]*?) ?\*@", shape)
+    if match is None or match[2] == "void":
+        return shape
+    return f"{match[1]}{match[2]} @[{256 if match[2] == 'char' else 64}]"
 
 
 def _writable(shape: str) -> str:

@@ -23,14 +23,17 @@ _SIZE_NAME = re.compile(
     r"(?:^|_)(?:N|NUM|MAX|COUNT|CNT|SIZE|SIZ|LEN|LENGTH|LAST|END|TOTAL|LIMIT)(?:_|$)|^MAX|MAX$|SIZE$"
 )
 
+_CHECK_NAME = re.compile(r"ASSERT|CHECK|VERIFY|REQUIRE|ENSURE", re.IGNORECASE)
+
 PROBE = "fm_probe"
 """A type that nothing else has: a parameter of it makes the compiler tell the type of each argument."""
 
 
-def type_macro(arguments: Sequence[str], place: int) -> str | None:
+def type_macro(name: str, arguments: Sequence[str], place: int) -> str | None:
     """Text behind the name of a macro that is given a type: it casts, finds a member's owner, or makes room.
 
     Args:
+        name: Of the macro, which may say that it checks, or which of two it gives.
         arguments: Of one use.
         place: Which of them is the type.
 
@@ -41,8 +44,18 @@ def type_macro(arguments: Sequence[str], place: int) -> str | None:
         return None
     if len(arguments) == 1:
         return "(t) ((t *)calloc(1, sizeof(t)))"
-    others = [name for number, name in enumerate("abc"[: len(arguments)]) if number != place]
+    if "RETURN" in name.upper() and place == 1 and len(arguments) in (2, 3):
+        given = "a, t" if len(arguments) == 2 else "a, t, c"
+        return f"({given}) do {{ if (!(a)) return{' c' if len(arguments) == 3 else ''}; }} while (0)"
+    if _CHECK_NAME.search(name):
+        return "(...) ((void)0)"
+    others = [letter for number, letter in enumerate("abc"[: len(arguments)]) if number != place]
     head = ", ".join("t" if number == place else "abc"[number] for number in range(len(arguments)))
+    if "FREE" in name.upper() and len(arguments) == 2:
+        return f"({head}) free((void *)({others[0]}))"
+    if "ALLOC" in name.upper() and len(arguments) in (2, 3):
+        is_pointer = arguments[place].rstrip().endswith("*")
+        return f"({head}) {_room(name, others, is_pointer=is_pointer)}"
     if len(arguments) == 2:
         a = others[0]
         # A pointer is cast, a number says how many.
@@ -50,9 +63,23 @@ def type_macro(arguments: Sequence[str], place: int) -> str | None:
         return f"({head}) ((t *)(__builtin_classify_type({a}) == 5 ? (void *)(size_t)({a}) : {made}))"
     if len(arguments) == 3 and place == 1 and re.fullmatch(r"[A-Za-z_]\w*", arguments[2]):
         return f"({head}) ((t *)((char *)({others[0]}) - offsetof(t, {others[1]})))"
+    least_or_most = re.search(r"(MIN|MAX)", name.upper())
+    if len(arguments) == 3 and least_or_most is not None:
+        sign = "<" if least_or_most[1] == "MIN" else ">"
+        return f"({head}) ((t)({others[0]}) {sign} (t)({others[1]}) ? (t)({others[0]}) : (t)({others[1]}))"
     if len(arguments) == 3:
         return f"({head}) ((t *)realloc((void *)(size_t)({others[0]}), (size_t)({others[1]}) * sizeof(t)))"
     return None
+
+
+def _room(name: str, others: Sequence[str], *, is_pointer: bool) -> str:
+    """What makes room for values of the type ``t``, or for what that points to."""
+    cast, count = ("t", "") if is_pointer else ("t *", " * sizeof(t)")
+    if len(others) == 1:
+        return f"(({cast})calloc(1, (size_t)({others[0]}){count}))"
+    if "REALLOC" in name.upper():
+        return f"(({cast})realloc((void *)({others[0]}), (size_t)({others[1]}){count}))"
+    return f"(({cast})calloc((size_t)({others[0]}), (size_t)({others[1]})))"
 
 
 def shape_of(written: str) -> str:
