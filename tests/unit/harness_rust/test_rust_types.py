@@ -176,6 +176,37 @@ impl<T: Engine> EngineExt for T {
     }
 }
 """
+FUNCTIONS_BEHIND_POINTERS = """\
+struct Guard<T, F: FnMut(&mut T)> { held: T, last: F }
+
+impl<T, F: FnMut(&mut T)> Guard<T, F> {
+    fn pick(mut self, read: &mut dyn FnMut(&mut [u8]) -> usize, more: Box<dyn Fn(&str) -> bool>) -> usize {
+        let mut space = [0u8; 4];
+        (self.last)(&mut self.held);
+        if more("first") { read(&mut space) + read(&mut space[1..]) } else { 0 }
+    }
+}
+"""
+OF_A_TYPE_THAT_IS_NOT_THERE = """\
+outside! { Screen, dark => light }
+
+impl Screen {
+    fn pick(&self) -> usize {
+        if !self.name().is_empty() && !self.is_dark { self.name().len() } else { 2 }
+    }
+
+    fn name(&self) -> String { String::from("screen") }
+}
+"""
+READ_FROM_A_TEXT = """\
+use crate::versions::{Problem, Version};
+
+fn pick(text: &str) -> Result<Version, Problem> {
+    if text.is_empty() { return Err(Problem::Empty); }
+    let first: Version = text[1..].parse()?;
+    Ok(first)
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -196,6 +227,9 @@ impl<T: Engine> EngineExt for T {
         pytest.param(MADE_BY_ITS_NAME, "pick", id="made-by-its-name"),
         pytest.param(LEFT_AND_FOUND, "pick", id="left-and-found"),
         pytest.param(ASKED_OF_ITSELF, "T.pick", id="asked-of-itself"),
+        pytest.param(FUNCTIONS_BEHIND_POINTERS, "Guard.pick", id="functions-behind-pointers"),
+        pytest.param(OF_A_TYPE_THAT_IS_NOT_THERE, "Screen.pick", id="of-a-type-that-is-not-there"),
+        pytest.param(READ_FROM_A_TEXT, "pick", id="read-from-a-text"),
     ],
 )
 def test_what_stands_in_gets_the_types_of_all_its_uses(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_funcmem.harness.compiled.rust.messages import Message, Work, unprobed
+from pytest_funcmem.harness.compiled.rust.plan import StandInFunction
 from pytest_funcmem.harness.compiled.rust.signature import split_types
 from pytest_funcmem.harness.compiled.rust.typetext import normal, settle
 
@@ -49,6 +50,10 @@ def built_by_name(work: Work, message: Message) -> bool:
         if variant in kind.variants and kind.variants[variant] is None:
             kind.variants[variant] = [*given]
             return True
+    for function in re.findall(rf"\b{name}\s*::\s*(\w+)", said):
+        if kind.constants.pop(function, "") == "Self":
+            kind.functions[function] = StandInFunction(len(given), "Self")
+            return True
     if kind.fields or kind.variants or not given:
         return False
     kind.shape, kind.fields = "tuple", {str(place): text for place, text in enumerate(given)}
@@ -80,7 +85,7 @@ def given_back(work: Work, message: Message) -> bool:
     for name, call in work.uses.all_calls():
         for place, _ in call.closures:
             text = unprobed(call.arguments[place])
-            if not any(part in text for part in said):
+            if not any(part in text or text in part for part in said):
                 continue
             for table in work.tables():
                 function = table.get(name)

@@ -299,6 +299,7 @@ def _argument(
     for generic in signature.generics:
         if generic.name == bare:
             bounds = generic.bounds
+    bounds = bounds or _behind_pointer(kind, bare)
     function = function_bound(bounds)
     shown = parameter.name if parameter.name.isidentifier() else name
     if function is not None:
@@ -315,13 +316,41 @@ def _argument(
         if kind.startswith("&"):
             is_mut = re.match(r"&\s*(?:'\w+\s+)?mut\b", kind)
             return [*lines, f"let mut {name} = made_{name};"], f"&{'mut ' if is_mut else ''}{name}"
-        return lines, f"made_{name}"
-    text = substituted(kind, concrete)
-    text = re.sub(r"&(?!\s*')", "&'static ", text)
+        return lines, f"Box::new(made_{name})" if kind.startswith("Box") else f"made_{name}"
+    text = _kept_for_ever(substituted(kind, concrete))
     lines = [f"let mut {name}: {text} = run.make();", f"run.show(&{name});"]
     if text.startswith("&"):
         lines.append(f'unsafe {{ run.watch("{shown}", &*{name} as *const _); }}')
     return lines, name
+
+
+def _behind_pointer(kind: str, bare: str) -> list[str]:
+    """The bounds of a function that is given behind a pointer, of which only they are known."""
+    boxed = re.fullmatch(r"Box\s*<\s*(dyn\s+.*)>", kind, re.DOTALL)
+    inner = boxed[1] if boxed else bare if kind.startswith("&") else ""
+    if inner.startswith("(") and inner.endswith(")"):
+        inner = inner[1:-1].strip()
+    bounds = split_bounds(re.sub(r"^dyn\s+", "", inner))
+    return bounds if function_bound(bounds) is not None else []
+
+
+def _kept_for_ever(text: str) -> str:
+    """A type in which references live for ever, but those that a function is given."""
+    pieces, done = [], 0
+    for match in re.finditer(r"\b(?:fn|Fn|FnMut|FnOnce)\s*\(", text):
+        if match.start() < done:
+            continue
+        depth, end = 1, match.end()
+        while end < len(text) and depth:
+            depth += (text[end] == "(") - (text[end] == ")")
+            end += 1
+        pieces += [_for_ever(text[done : match.end()]), text[match.end() : end]]
+        done = end
+    return "".join([*pieces, _for_ever(text[done:])])
+
+
+def _for_ever(text: str) -> str:
+    return re.sub(r"&(?!\s*')", "&'static ", text)
 
 
 def _globals(plan: Plan) -> list[str]:

@@ -87,7 +87,7 @@ def operands(work: Work, message: Message) -> bool:
     code = message["code"]
     if code == "E0600":
         texts = [re.sub(r"\|[^|;{}]*\|", "", str(span["text"])) for span in message["spans"]]
-        is_mask = any(re.search(r"[&|^]=?\s*!", text) for text in texts)
+        is_mask = any(re.search(r"(?<![&|])[&|^](?![&|])=?\s*!", text) for text in texts)
         is_truth = "`!`" in message["message"] and not is_mask
         return settle(work.plan, open_names[0], "bool" if is_truth else "i64")
     for name in open_names:

@@ -73,6 +73,8 @@ def unfulfilled(work: Work, message: Message) -> bool:
         return implement_trait(plan, name, "Future")
     resolved = re.search(r"type mismatch resolving `<.* as (\w+)(?:<.*>)?>::(\w+) == ([^`]+)`", text)
     if resolved:
+        if read_after_all(work, text, resolved[1]):
+            return True
         inner = plan.traits.get(resolved[1], {}).get(f"type {resolved[2]}", "")
         if not inner:
             own = re.search(r"`<(.*) as ", text)
@@ -103,7 +105,7 @@ def unfulfilled(work: Work, message: Message) -> bool:
         return iterated(work, names[0])
     built = re.search(r"value of type `([^`]+)` cannot be built .* elements of type `([^`]+)`", text)
     if built:
-        return collected(work, built[1], built[2])
+        return collected(work, built[1], built[2]) or listed(work, built[1])
     if "`?` operator can only be" in text:
         return tried(work, message)
     if "size for values of type `Self`" in text:
@@ -126,6 +128,28 @@ def unfulfilled(work: Work, message: Message) -> bool:
     return False
 
 
+def listed(work: Work, whole: str) -> bool:
+    """What was taken for an iterator since it is walked through, and is put together from values."""
+    inner = re.fullmatch(r"(?:std::vec::)?IntoIter<(\w+)>", bare(whole))
+    for kind in work.plan.types.values() if inner else ():
+        if inner and kind.alias == f"std::vec::IntoIter<{inner[1]}>":
+            kind.alias = f"Vec<{inner[1]}>"
+            return True
+    return False
+
+
+def read_after_all(work: Work, text: str, trait: str) -> bool:
+    """What was taken for a number since it is read from a text, and fails otherwise than one."""
+    if trait != "FromStr" or "`<i64 as" not in text:
+        return False
+    for change in sorted(work.plan.history):
+        kind = work.plan.types.get(change[-1]) if change[0] == "read from a text" else None
+        if kind is not None and kind.alias == "i64":
+            kind.alias = None
+            return implement_trait(work.plan, kind.name, trait)
+    return False
+
+
 def _own_type_of(work: Work, owner: str, trait: str, name: str) -> str:
     """What the file says an associated type of one of its types is; "" where it says nothing."""
     for item, members in work.plan.taken_items():
@@ -134,6 +158,11 @@ def _own_type_of(work: Work, owner: str, trait: str, name: str) -> str:
                 kind = member.node.child_by_field_name("type")
                 if member.kind == "type" and member.name == name and kind is not None:
                     return flattened(work.plan.file.tree.source(kind), work.plan.names)
+    made = work.plan.types.get(owner)
+    for text in made.impls.values() if made is not None else ():
+        found = re.search(rf"\b{trait}\b[^{{]*{{ type {name} = (\w+);", text)
+        if found:
+            return found[1]
     return ""
 
 
@@ -246,6 +275,7 @@ def bound(work: Work, name: str, trait: str, whole: str) -> bool:
             **dict.fromkeys(("Binary", "LowerHex", "UpperHex", "Octal"), "i64"),
         }.get(short, "")
         if guess and settle(plan, name, guess):
+            plan.history |= {("read from a text", name)} if short == "FromStr" else set()
             return True
     if inner and is_open(plan, inner) and short in ("Borrow", "PartialEq", "PartialOrd", "AsRef", "Into"):
         text = normal(plan, whole)

@@ -323,6 +323,8 @@ def grow(plan: Plan) -> None:
             item.name for item, _ in plan.taken_items() if item.kind in ("struct", "enum", "union", "type")
         }
         names |= {name for item, _ in plan.taken_items() if item.kind == "call" for name in item.names}
+        # The type may be another file's, or what a macro makes that is not there.
+        names |= {target.name} if target.kind == "impl" else set()
         for item in file.items:
             # What a macro of the file makes of the types may be implementations.
             is_known = item.index in plan.taken or f"item {item.index}" in plan.left_out

@@ -226,6 +226,11 @@ def written_to(work: Work, message: Message) -> bool:
     said = " ".join(str(span["label"]) for span in message["spans"])
     asked = re.search(r"to be: `&mut ([^`]+)`", said)
     changed = False
+    assigned = re.match(r"cannot assign to `\*[\w.]*\.(\w+)`", message["message"])
+    for held in [kind.fields.get(assigned[1], "") for kind in work.plan.types.values()] if assigned else ():
+        part = work.plan.types.get(held)
+        if part is not None and re.match(r"&'static (?!mut\b)", part.alias or ""):
+            part.alias, changed = str(part.alias).replace("&'static ", "&'static mut ", 1), True
     for kind in work.plan.types.values():
         if asked and kind.alias is not None and re.match(r"&'static (?!mut\b)\w+\Z", kind.alias):
             inner = kind.alias.removeprefix("&'static ")
