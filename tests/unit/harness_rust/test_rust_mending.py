@@ -318,3 +318,17 @@ def test_a_result_of_one_type_is_not_the_standard_one() -> None:
         width=6,
     )
     assert "pub type Result<T0> = std::result::Result<T0, Error>;" in mended(plan, function, counted)
+
+
+def test_a_part_that_cannot_be_given_away_is_lent() -> None:
+    plan, function = plan_of()
+    plan.functions["walk"] = StandInFunction(2, "()", {1: 1})
+    given = message_at(
+        plan,
+        HOLE,
+        "E0507",
+        "cannot move out of `out` which is behind a mutable reference",
+        "move occurs because `out` has type `&mut Missing`, which does not implement the `Copy` trait",
+        source="walk(out, |each| each.len());",
+    )
+    assert "a0: &mut A0" in mended(plan, function, given)

@@ -258,3 +258,18 @@ def test_characters_of_all_widths_and_lengths_that_are_named_occur(workbench: Wo
     (run,) = workbench.run(WIDE, "width", count=150)
     found = {str(output.value) for output in run.outputs}
     assert len(found) == 5, found
+
+
+LOGGED = """\
+use log::{LevelFilter, Metadata, Record};
+
+pub fn logged(filter: LevelFilter, record: &Record, metadata: &Metadata) -> (bool, String) {
+    (record.level() <= filter && metadata.level() <= filter, format!("{} {}", record.target(), record.args()))
+}
+"""
+
+
+def test_records_of_logs_are_made(workbench: Workbench) -> None:
+    (run,) = workbench.run(LOGGED, "logged", count=30)
+    assert all(output.outcome == "returned" for output in run.outputs), run.outputs
+    assert len({str(output.value) for output in run.outputs}) > 8

@@ -13,9 +13,9 @@ from pytest_funcmem.harness.compiled.rust.concrete import (
     own_type,
     type_for_bounds,
 )
+from pytest_funcmem.harness.compiled.rust.cratevalues import CRATE_VALUES
 from pytest_funcmem.harness.compiled.rust.flatten import flattened
 from pytest_funcmem.harness.compiled.rust.items import Item
-from pytest_funcmem.harness.compiled.rust.known import CRATE_VALUES
 from pytest_funcmem.harness.compiled.rust.plan import Plan
 from pytest_funcmem.harness.compiled.rust.projections import named_projections, projected
 from pytest_funcmem.harness.compiled.rust.signature import (
@@ -211,11 +211,11 @@ def driver_text(plan: Plan) -> str | None:
 def registering_text(plan: Plan, driver: str) -> str:
     """How values of crates are made that the function names, or what drives it."""
     words = {*plan.words(), *re.findall(r"\w+", driver)}
-    found = {
-        f"funcmem::register::<{kind}>(|source| {made});": None
-        for (crate, name), (kind, made) in CRATE_VALUES.items()
-        if name in words and crate in plan.names.crates and "registered" not in plan.left_out
-    }
+    found = [
+        f"funcmem::register::<{value.type}>(|source| {value.made});"
+        for value in CRATE_VALUES
+        if value.names & words and value.crate in plan.names.crates and "registered" not in plan.left_out
+    ]
     return f"fn __funcmem_register() {{ {' '.join(found)} }}"
 
 

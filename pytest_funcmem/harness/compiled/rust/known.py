@@ -8,7 +8,6 @@ from importlib import resources
 from types import MappingProxyType
 
 __all__ = [
-    "CRATE_VALUES",
     "GENERIC_NAMES",
     "LIKELY_TYPES",
     "MACRO_CRATES",
@@ -132,60 +131,6 @@ MACRO_CRATES: Mapping[str, str] = MappingProxyType(
     {name: crate for crate, names in _MACROS.items() for name in names.split()}
 )
 """Which crate a macro is of that a file takes from the root of its own crate."""
-
-
-_JSON = """match source.below(6) {
-    0 => serde_json::Value::Null,
-    1 => serde_json::Value::Bool(funcmem::Make::make(source)),
-    2 => serde_json::Value::from(<i64 as funcmem::Make>::make(source)),
-    3 => serde_json::Value::from(funcmem::make_string(source)),
-    4 => serde_json::Value::Array(funcmem::Make::make(source)),
-    _ => serde_json::Value::Object(
-        <Vec<(String, serde_json::Value)> as funcmem::Make>::make(source).into_iter().collect()),
-}"""
-_COLOURED = """{
-    struct Coloured(Vec<u8>);
-    impl std::io::Write for Coloured {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> { self.0.write(bytes) }
-        fn flush(&mut self) -> std::io::Result<()> { Ok(()) }
-    }
-    impl termcolor::WriteColor for Coloured {
-        fn supports_color(&self) -> bool { true }
-        fn set_color(&mut self, spec: &termcolor::ColorSpec) -> std::io::Result<()> {
-            self.0.extend(format!("<{:?}>", spec).into_bytes());
-            Ok(())
-        }
-        fn reset(&mut self) -> std::io::Result<()> { self.0.extend(b"<reset>"); Ok(()) }
-    }
-    impl funcmem::Dump for Coloured {
-        fn dump(&self, depth: usize) -> funcmem::Encoding { funcmem::Dump::dump(&self.0, depth) }
-    }
-    let _ = source;
-    funcmem::lent(Coloured(Vec::new()))
-}"""
-CRATE_VALUES: Mapping[tuple[str, str], tuple[str, str]] = MappingProxyType(
-    {
-        ("termcolor", "WriteColor"): (
-            "&'static mut dyn termcolor::WriteColor",
-            " ".join(_COLOURED.split()),
-        ),
-        ("serde_json", "Value"): ("serde_json::Value", " ".join(_JSON.split())),
-        ("serde_json", "Deserializer"): ("serde_json::Value", " ".join(_JSON.split())),
-        ("rand", "StdRng"): (
-            "rand::rngs::StdRng",
-            "<rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(funcmem::opaque_id(source))",
-        ),
-        ("chrono", "DateTime"): (
-            "chrono::DateTime<chrono::Utc>",
-            "chrono::TimeZone::timestamp_opt(&chrono::Utc, "
-            "<i32 as funcmem::Make>::make(source) as i64 * 977, 0).unwrap()",
-        ),
-    }
-)
-"""Values of crates that can neither be read from texts nor are of use as defaults.
-
-By crate and name: the type, and an expression that makes one from ``source``.
-"""
 
 
 @cache

@@ -206,7 +206,7 @@ def repair(
             handled = written_to(work, message)
         elif code == "E0107":
             handled = arguments_counted(work, message)
-        elif code in ("E0382", "E0505"):
+        elif code in ("E0382", "E0505", "E0507"):
             handled = moved(work, message)
         elif code == "E0204" and owner.startswith("type "):
             kind = plan.types.get(owner[5:])

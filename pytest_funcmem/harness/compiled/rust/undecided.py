@@ -257,21 +257,17 @@ def moved(work: Work, message: Message) -> bool:
     """A reference that was given away to what stands in: it takes it for a while only."""
     labels = " ".join(str(span["label"]) for span in message["spans"])
     match = re.search(r"move occurs because `([^`]+)` has type `(&mut|Option<&mut)", labels)
-    lines = {int(span["line_start"]) for span in message["spans"] if "value moved here" in str(span["label"])}
-    if match is None or not lines:
+    is_given = message["code"] == "E0507" or "value moved here" in labels
+    if match is None or not is_given:
         return False
-    for uses, tables in (
-        (work.uses.methods, [work.plan.methods]),
-        (work.uses.calls, [work.plan.functions]),
-    ):
-        for name, calls in uses.items():
-            for call in calls:
-                if match[1] not in call.arguments:
-                    continue
-                place = call.arguments.index(match[1])
-                for table in tables:
-                    function = table.get(name)
-                    if function is not None and place < function.arity and place not in function.borrowed:
-                        function.borrowed[place] = "&mut "
-                        return True
-    return False
+    changed = False
+    for name, call in work.uses.all_calls():
+        if match[1] not in call.arguments:
+            continue
+        place = call.arguments.index(match[1])
+        for table in work.tables():
+            function = table.get(name)
+            if function is not None and place < function.arity and place not in function.borrowed:
+                function.borrowed[place] = "&mut "
+                changed = True
+    return changed
