@@ -238,3 +238,19 @@ def test_characters_are_those_that_code_compares_as_numbers(run_java: Runner) ->
     assert len(execution.executable_lines) == len(
         {line for one in execution.outputs for line in one.lines} - {0}
     )
+
+
+PLACED = """class Placed {
+    static String at(String text, int[] list, int place) {
+        boolean isInside = place > 0 && place + 4 <= text.length();
+        boolean isFound = isInside && text.substring(place, place + 4).equals("CHAE");
+        return (isFound ? "found" : "not") + (place >= 0 && place == list.length - 1 ? " last" : "");
+    }
+}
+"""
+
+
+def test_numbers_are_places_in_what_was_made_before(run_java: Runner) -> None:
+    execution = run_java(PLACED, "Placed.at", states=500)
+    assert execution.loaded, execution.load_detail
+    assert {output.value for output in execution.outputs} >= {"found", "not", "not last"}

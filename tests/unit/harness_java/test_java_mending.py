@@ -217,3 +217,34 @@ def test_what_a_loop_goes_over_has_items(run_java: Runner) -> None:
     execution = run_java(LOOPED, "Looped.longest", states=60)
     assert execution.loaded, execution.load_detail
     assert len({output.value for output in execution.outputs if output.outcome == "returned"}) > 3
+
+
+HELD = """import absent.*;
+class Held extends Absent {
+    private final int limit;
+    Held(Settings settings, int limit) {
+        super(settings.NAME);
+        this.limit = limit < 0 ? 7 : limit + 7;
+    }
+    int upTo(String name) {
+        for (int place = 0; place < stack.size() && place < limit; place++) {
+            Element one = stack.get(place);
+            if (one.name().equals(name) || name.equals(Settings.FIRST)) {
+                return place;
+            }
+        }
+        return limit;
+    }
+}
+"""
+
+
+def test_items_constants_and_constructors_are_what_code_says_of_them(run_java: Runner) -> None:
+    execution = run_java(HELD, "Held.upTo", states=150)
+    assert execution.loaded, execution.load_detail
+    assert sum(shown[0].startswith("Held{limit=7,") for shown in execution.shown) > 3
+    assert {output.value for output in execution.outputs if output.outcome == "returned"} >= {0, 7}
+    assert any(
+        '"FIRST"' in shown[1] and output.value == 0
+        for shown, output in zip(execution.shown, execution.outputs, strict=True)
+    )

@@ -38,7 +38,7 @@ final class Fitting extends Bench {
             member.type = "RuntimeException"; // of all places this one does not tell the compiler what it wants
             return true;
         }
-        if (inner instanceof JCTree.JCBinary && operands(inner)) {
+        if (inner instanceof JCTree.JCBinary && operands(inner) || held(inner, wanted)) {
             return true;
         }
         List<Type> told = new ArrayList<>();
@@ -60,6 +60,27 @@ final class Fitting extends Bench {
             return related(told.get(0), told.get(1));
         }
         return related(typeOf(inner), required(inner));
+    }
+
+    /** What is taken out of a container that is made up tells what the container holds. */
+    private boolean held(JCTree taken, String wanted) {
+        if (!(taken instanceof JCTree.JCMethodInvocation call && call.meth instanceof JCTree.JCFieldAccess select) || wanted == null) {
+            return false;
+        }
+        Stubs.Member container = made(select.selected);
+        String item = Uses.boxed(wanted);
+        boolean isTold = !item.startsWith("?") && !item.equals(Uses.VOID) && !item.equals("Object");
+        return isTold && container != null && container.type != null && container.type.matches("java\\.util\\..*Object>")
+                && retype(container, container.type.replaceAll("Object>$", java.util.regex.Matcher.quoteReplacement(item) + ">"));
+    }
+
+    /** A type argument has to be what its parameter says: what is made up becomes a kind of that. */
+    boolean bounded(Object[] arguments) {
+        if (arguments.length < 2 || !(arguments[0] instanceof Type given) || !(arguments[1] instanceof Type parameter)) {
+            return false;
+        }
+        Type bound = parameter.getUpperBound();
+        return bound != null && related(given, types.subst(bound, com.sun.tools.javac.util.List.of(parameter), com.sun.tools.javac.util.List.of(given)));
     }
 
     /** A name that two made-up types have: it stays with the one that is named with it somewhere. */

@@ -170,6 +170,15 @@ final class Literals extends TreeScanner<Void, Void> {
         return super.visitTypeCast(node, nothing);
     }
 
+    /** What an array is made of may be put there from a container that does not tell what it holds. */
+    @Override
+    public Void visitNewArray(com.sun.source.tree.NewArrayTree node, Void nothing) {
+        if (node.getType() != null && !node.getDimensions().isEmpty()) {
+            type(((JCTree) node.getType()).type);
+        }
+        return super.visitNewArray(node, nothing);
+    }
+
     @Override
     public Void visitInstanceOf(InstanceOfTree node, Void nothing) {
         JCTree pattern = ((JCTree.JCInstanceOf) node).pattern;

@@ -41,7 +41,7 @@ final class Maker {
 
     Maker(Plan plan, ClassLoader loader, Choices choices) {
         this(plan, loader, choices, new HashMap<>(), new ArrayList<>(), new IdentityHashMap<>(), new ArrayList<>(),
-                new ArrayList<>());
+                new ArrayList<>(), new ArrayList<>());
         for (String name : plan.types) {
             try {
                 known.add(Class.forName(name, false, loader));
@@ -52,7 +52,7 @@ final class Maker {
     }
 
     private Maker(Plan plan, ClassLoader loader, Choices choices, Map<TypeVariable<?>, Type> bound,
-            List<Object> made, IdentityHashMap<Object, Boolean> filled, List<Class<?>> known, List<String> texts) {
+            List<Object> made, IdentityHashMap<Object, Boolean> filled, List<Class<?>> known, List<String> texts, List<Integer> sizes) {
         this.plan = plan;
         this.loader = loader;
         this.choices = choices;
@@ -60,13 +60,13 @@ final class Maker {
         this.made = made;
         this.filled = filled;
         this.known = known;
-        this.plain = new Plain(plan, choices, texts);
+        this.plain = new Plain(plan, choices, texts, sizes);
         this.objects = new Instances(this, plan, loader, choices, made, filled, known);
     }
 
     /** The same maker with other choices. */
     Maker with(Choices other) {
-        return new Maker(plan, loader, other, bound, made, filled, known, plain.texts);
+        return new Maker(plan, loader, other, bound, made, filled, known, plain.texts, plain.sizes);
     }
 
     static Object zero(Class<?> type) {
@@ -312,6 +312,9 @@ final class Maker {
             }
         }
         int[] usual = depth > 2 ? new int[] {1, 0, 2} : new int[] {3, 1, 2, 0, 4, 5, 8, 2, 6, 12};
+        if (plain.sizes.size() < MOST_MET) {
+            plain.sizes.add(usual[choice % usual.length]);
+        }
         return usual[choice % usual.length];
     }
 

@@ -20,12 +20,15 @@ final class Plain {
 
     /** Texts made so far in this state: to be met again. */
     final List<String> texts;
+    /** How many items containers have that were made so far. */
+    final List<Integer> sizes;
     /** What the items of a container have in common: 0 nothing, 1 literals, 2 small numbers. */
     int theme;
     private final Plan plan;
     private final Choices choices;
 
-    Plain(Plan plan, Choices choices, List<String> texts) {
+    Plain(Plan plan, Choices choices, List<String> texts, List<Integer> sizes) {
+        this.sizes = sizes;
         this.plan = plan;
         this.choices = choices;
         this.texts = texts;
@@ -79,6 +82,8 @@ final class Plain {
         int rest = choice / 4;
         if (choice < pool) {
             return pooled(choice);
+        } else if (choice % 4 == 1 && !(texts.isEmpty() && sizes.isEmpty())) {
+            return measured(rest);
         } else if (plan.literals > 0 && choice % 4 < 2) {
             return plan.numbers.get(rest % plan.literals);
         } else if (choice % 4 < 3) {
@@ -90,6 +95,25 @@ final class Plain {
             case 5 -> rest / 8 % 300;
             default -> rest / 8 % 34 - 4;
         };
+    }
+
+    /** A place in a text or list that was made before, the end included; in texts mostly of what code looks for. */
+    private long measured(int rest) {
+        int place = rest % (texts.size() + sizes.size());
+        int way = rest / (texts.size() + sizes.size());
+        if (place >= texts.size()) {
+            int size = sizes.get(sizes.size() - 1 - (place - texts.size()));
+            return new int[] {size - 1, size, size / 2, 1}[way % 4];
+        }
+        String text = texts.get(texts.size() - 1 - place);
+        int own = plan.strings.size();
+        for (int i = 0; i < own && way % 4 < 2; i++) {
+            int found = text.indexOf(plan.strings.get((way / 4 + i) % own), way % 2);
+            if (found >= 0) {
+                return found;
+            }
+        }
+        return new int[] {text.length() / 2, text.length(), text.length() - 1, 1}[way % 4];
     }
 
     private long pooled(int place) {
@@ -206,7 +230,8 @@ final class Plain {
 
     /** A text about as long as one of the literals says, where code tells long texts from short ones. */
     private String lengthened(int rest) {
-        List<Long> lengths = plan.numbers.subList(0, plan.literals).stream().filter(one -> one >= SHORTEST && one <= LONGEST).toList();
+        List<Long> lengths = plan.numbers.subList(0, plan.literals).stream().filter(one -> one >= SHORTEST && one <= LONGEST
+                && !plan.characters.contains(String.valueOf((char) one.intValue()))).toList();
         if (lengths.isEmpty()) {
             return shaped(rest);
         }

@@ -247,6 +247,9 @@ final class Reading {
             }
         }
         for (JCTree one : members) {
+            if (one instanceof JCTree.JCMethodDecl constructor && constructor.restype == null && owners.get(one) == home) {
+                past.add(one);
+            }
             if (earlier.size() < MOST_EARLIER && one instanceof JCTree.JCMethodDecl other && other != target && other.body != null
                     && other.restype != null && !other.name.contentEquals("run") && owners.get(one) == home && (other.mods.flags & (Flags.STATIC | Flags.PRIVATE)) == 0) {
                 Set<String> used = new HashSet<>();

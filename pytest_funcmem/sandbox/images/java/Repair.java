@@ -80,6 +80,7 @@ final class Repair extends Bench {
             case "foreach.not.applicable.to.type" -> fitting.operands(tree) || shaping.iterable(tree);
             case "operator.cant.be.applied.1", "operator.cant.be.applied", "incomparable.types", "array.req.but.found",
                     "not.stmt" -> fitting.operands(tree);
+            case "not.within.bounds" -> fitting.bounded(arguments);
             case "cant.apply.symbol", "cant.apply.symbols", "cant.apply.diamond.1" -> fitting.misapplied(tree);
             case "ref.ambiguous" -> fitting.ambiguous(tree, arguments) || fitting.misapplied(tree);
             case "cant.deref" -> fitting.operands(tree);

@@ -203,7 +203,8 @@ final class Uses {
             return selected(select);
         }
         if (parent instanceof JCTree.JCMethodInvocation call) {
-            return argument(TreeInfo.symbol(call.meth), call.args.indexOf((JCTree.JCExpression) tree), name);
+            String like = compared(call);
+            return like != null ? like : argument(TreeInfo.symbol(call.meth), call.args.indexOf((JCTree.JCExpression) tree), name);
         }
         if (parent instanceof JCTree.JCNewClass created) {
             return argument(created.constructor, created.args.indexOf((JCTree.JCExpression) tree), name);
@@ -254,6 +255,12 @@ final class Uses {
         };
     }
 
+    /** The class of the values of a type that is written so, where it is a primitive one. */
+    static String boxed(String type) {
+        return !primitive(type) ? type : type.equals("int") ? "Integer" : type.equals("char") ? "Character"
+                : Character.toUpperCase(type.charAt(0)) + type.substring(1);
+    }
+
     static boolean primitive(String type) {
         return Set.of("int", "boolean", "long", "double", "char", "byte", "short", "float").contains(type);
     }
@@ -281,6 +288,13 @@ final class Uses {
             case "intValue", "longValue", "doubleValue" -> "Number";
             default -> FRESH;
         };
+    }
+
+    /** The type of what something is asked to equal; null where that is no such call. */
+    private String compared(JCTree.JCMethodInvocation call) {
+        boolean isCompared = call.args.size() == 1 && call.meth instanceof JCTree.JCFieldAccess select && select.name.contentEquals("equals");
+        String type = isCompared ? text(((JCTree.JCFieldAccess) call.meth).selected.type) : null;
+        return "java.lang.Object".equals(type) ? null : type;
     }
 
     private String argument(Symbol called, int place, String name) {
