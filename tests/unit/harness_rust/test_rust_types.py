@@ -207,6 +207,33 @@ fn pick(text: &str) -> Result<Version, Problem> {
     Ok(first)
 }
 """
+WITHOUT_A_SIZE = """\
+use crate::keys::Borrowed;
+
+struct Pairs<K: 'static> { all: &'static [(K, u32)] }
+
+impl<K> Pairs<K> {
+    fn pick<T: ?Sized + PartialEq>(&self, key: &T) -> Option<u32> where K: Borrowed<T> {
+        for (own, value) in self.all {
+            let found: &T = own.borrowed_as();
+            if found == key { return Some(*value); }
+        }
+        None
+    }
+}
+"""
+VARIANTS_IN_CAPITALS = """\
+use crate::records::{Record, NUL};
+
+fn pick(record: Record) -> u8 {
+    let last = (3u8, first);
+    match record {
+        Record::MX(weight) => weight,
+        Record::Boxed(inner) => pick(*inner),
+        Record::TXT => if last.1 > NUL { last.0 } else { first },
+    }
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -230,6 +257,8 @@ fn pick(text: &str) -> Result<Version, Problem> {
         pytest.param(FUNCTIONS_BEHIND_POINTERS, "Guard.pick", id="functions-behind-pointers"),
         pytest.param(OF_A_TYPE_THAT_IS_NOT_THERE, "Screen.pick", id="of-a-type-that-is-not-there"),
         pytest.param(READ_FROM_A_TEXT, "pick", id="read-from-a-text"),
+        pytest.param(WITHOUT_A_SIZE, "Pairs.pick", id="without-a-size"),
+        pytest.param(VARIANTS_IN_CAPITALS, "pick", id="variants-in-capitals"),
     ],
 )
 def test_what_stands_in_gets_the_types_of_all_its_uses(

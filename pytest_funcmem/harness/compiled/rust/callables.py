@@ -42,8 +42,11 @@ def built_by_name(work: Work, message: Message) -> bool:
     if match is None or kind is None or kind.alias is not None:
         return False
     texts = [normal(plan, text) for text in split_types(match[1])]
+    # What generic code holds of its own is what the type is given.
+    hidden = "T0" if kind.parameters == 1 and len(texts) == 1 else ""
     given = [
-        plan.fresh(f"{name}_part") if text is None or re.search(r"\b_\b", text) else text for text in texts
+        (hidden or plan.fresh(f"{name}_part")) if text is None or re.search(r"\b_\b", text) else text
+        for text in texts
     ]
     said = " ".join(str(span["text"]) for span in message["spans"])
     for variant in re.findall(rf"\b{name}\s*::\s*(\w+)", said):

@@ -162,12 +162,21 @@ def type_for_bounds(plan: Plan, bounds: Sequence[str], concrete: dict[str, str])
             return argument
         elif name in plan_traits(plan):
             return own_type(plan, name, argument)
+        elif name == "Error" and _is_serdes(plan, bound):
+            best = "serde::de::value::Error"
         elif name in _BY_TRAIT and not best:
             kind = _BY_TRAIT[name]
             root = re.match(r"([a-z]\w*)::", kind)
             if root is None or root[1] == "std" or root[1] in plan.names.crates:
                 best = kind
     return best or _DEFAULT
+
+
+def _is_serdes(plan: Plan, bound: str) -> bool:
+    """Whether a bound names the trait of errors of the crate serde, by its path or by an import."""
+    paths = [list(imported.path[:-1]) for imported in plan.file.imports if imported.name == "Error"]
+    paths += [re.findall(r"\w+", bound)[:-1]]
+    return "serde" in plan.names.crates and any(path[-1:] in (["de"], ["ser"]) for path in paths)
 
 
 def plan_traits(plan: Plan) -> set[str]:

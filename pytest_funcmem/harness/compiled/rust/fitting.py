@@ -23,6 +23,7 @@ from pytest_funcmem.harness.compiled.rust.reopening import (
     paired_after_all,
     sized_otherwise,
     text_after_all,
+    value_after_all,
     wrapped_after_all,
 )
 from pytest_funcmem.harness.compiled.rust.results import loosened
@@ -52,7 +53,9 @@ def mismatch(work: Work, message: Message) -> bool:
                 changed = changed or listed_after_all(work, left, right)
                 changed = changed or made_otherwise(work, message, left, right)
                 changed = changed or wrapped_after_all(work, message, left, right)
-    return changed or any(mend(work, message) for mend in (sized_otherwise, named_for_another))
+    return changed or any(
+        mend(work, message) for mend in (sized_otherwise, value_after_all, named_for_another)
+    )
 
 
 def resigned(work: Work, message: Message) -> bool:

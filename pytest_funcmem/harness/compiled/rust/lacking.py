@@ -120,12 +120,29 @@ def unfulfilled(work: Work, message: Message) -> bool:
                 return settle(plan, name, "std::ops::Range<usize>" if "`str`" in text else "usize")
             if name in plan.types and any(cut_by(plan, bare(of), name) for of in names):
                 return True
+    if "size for values" in text and any(relaxed(work, child["message"]) for child in message["children"]):
+        return True
     if "size for values" in text or "cannot be known" in text:
         return unsized(work, message)
     match = re.search(r"`([^`]+)` doesn't implement `([^`]+)`", text)
     if match and not is_open(plan, bare(match[1])):
         return implement_trait(plan, bare(match[1]), match[2])
     return False
+
+
+def relaxed(work: Work, text: str) -> bool:
+    """A trait that stands in and is given a type without a size."""
+    match = re.search(r"required by an implicit `Sized` bound in `(\w+)", text)
+    parts = work.plan.traits.get(match[1] if match else "", {})
+    changed = False
+    for key in ("head", "blanket"):
+        opening, brace, rest = parts.get(key, "").partition("{")
+        first, bracket, inner = opening.partition("<")
+        text = re.sub(r"\b(T\d)(?=[,>])", r"\1: ?Sized", inner.partition(">")[0] + ">")
+        if bracket and "?Sized" in text and "T0: ?Sized" not in opening:
+            parts[key] = first + bracket + text + inner.partition(">")[2] + brace + rest
+            changed = True
+    return changed
 
 
 def listed(work: Work, whole: str) -> bool:

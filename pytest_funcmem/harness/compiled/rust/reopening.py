@@ -18,11 +18,24 @@ __all__ = [
     "reopened",
     "sized_otherwise",
     "text_after_all",
+    "value_after_all",
     "wrapped_after_all",
 ]
 
 _ARRAY = re.compile(r"&\s*(?:'\w+\s+)?(?:mut\s+)?\[(?P<item>.+); (?P<count>\d+|_)\]")
 _WRAPPED = re.compile(r"(?:std::(?:result|option)::)?(?:Result|Option)<.*>\Z")
+
+
+def value_after_all(work: Work, message: Message) -> bool:
+    """What was taken for a function by its name, is never called, and is met where a value is wanted."""
+    texts = [message["message"], *(str(span["label"]) for span in message["spans"])]
+    texts += [child["message"] for child in message["children"]]
+    for name in re.findall(r"(?:found|expected) [^\n]*\bfn\([^`]*\{(\w+)(?:::<[^`]*>)?\}", "\n".join(texts)):
+        if name in work.plan.functions and not work.uses.calls.get(name):
+            del work.plan.functions[name]
+            work.plan.constants[name] = work.plan.fresh(name)
+            return True
+    return False
 
 
 def sized_otherwise(work: Work, message: Message) -> bool:
@@ -131,7 +144,7 @@ def paired_after_all(work: Work, expected: str, found: str) -> bool:
     """What a parser's result was taken to hold, and holds together with what is left of its input."""
     plan = work.plan
     match = re.fullmatch(r"\((?:[^,()]+|\([^()]*\)), (.*)\)", found.strip())
-    if match is None or match[1] not in (expected, "_"):
+    if match is None or match[1] != expected:
         return False
     head = plan.function.text[plan.function.signature_start : plan.function.signature_end]
     taken = re.search(r":\s*&\s*(?:'\w+\s+)?(\[u8\]|str)", head)

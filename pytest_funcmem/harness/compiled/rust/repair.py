@@ -31,6 +31,7 @@ from pytest_funcmem.harness.compiled.rust.standins import add_function
 from pytest_funcmem.harness.compiled.rust.undecided import (
     moved,
     outlived,
+    owned,
     undecided,
     unnamed_lifetime,
     written_to,
@@ -208,6 +209,8 @@ def repair(
             handled = arguments_counted(work, message)
         elif code in ("E0382", "E0505", "E0507"):
             handled = moved(work, message)
+        elif code == "E0507" and owned(work, message):
+            handled = True
         elif code == "E0204" and owner.startswith("type "):
             kind = plan.types.get(owner[5:])
             if kind is not None and kind.is_copy:

@@ -58,7 +58,8 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
     for inner, calls in sorted(uses.paths.get(name, {}).items()):
         path = f"{name}::{inner}"
         called = next((call for call in calls if call is not None), None)
-        if inner[:1].isupper() and not (inner.isupper() and len(inner) > 1):
+        is_held = path in uses.fields_of or path in uses.tuples_of
+        if inner[:1].isupper() and (is_held or not (inner.isupper() and len(inner) > 1)):
             if path in uses.fields_of:
                 kind.variants[inner] = {
                     f: plan.fresh(f"{name}_{f}") for f in dict.fromkeys(uses.fields_of[path])
@@ -76,6 +77,10 @@ def add_type(plan: Plan, name: str, uses: Uses) -> bool:
             kind.constants[inner] = "Self"
         elif called is not None:
             kind.functions[inner] = own_function(inner, called)
+    if kind.variants:
+        # Beside variants that hold something, names in capitals are variants too.
+        kind.variants.update(dict.fromkeys(kind.constants))
+        kind.constants = {}
     target = plan.file.target
     named = [(uses, name)]
     if target is not None and target.name == name:

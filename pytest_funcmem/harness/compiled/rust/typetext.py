@@ -75,7 +75,10 @@ def settle(plan: Plan, name: str, text: str, *, weak: bool = False) -> bool:
     return True
 
 
-_HOLDERS = re.compile(r"\b(?:Vec|Box|Rc|Arc|VecDeque|IntoIter|HashMap|BTreeMap|HashSet|BTreeSet)<.*>")
+_HOLDERS = re.compile(
+    r"&'static (?:mut )?\w+(?![\w<:])"
+    r"|\b(?:Vec|Box|Rc|Arc|VecDeque|IntoIter|HashMap|BTreeMap|HashSet|BTreeSet)<.*>"
+)
 
 
 def _circles(plan: Plan, name: str, text: str) -> bool:

@@ -9,7 +9,7 @@ from pytest_funcmem.harness.compiled.rust.messages import Message, Work
 from pytest_funcmem.harness.compiled.rust.plan import StandInType
 from pytest_funcmem.harness.compiled.rust.uses import find_uses
 
-__all__ = ["moved", "outlived", "undecided", "unnamed_lifetime", "written_to"]
+__all__ = ["moved", "outlived", "owned", "undecided", "unnamed_lifetime", "written_to"]
 
 _INFERRED = re.compile(r"declared on the (?:function|method|associated function) `(\w+)`")
 _ARGUMENT = re.compile(
@@ -251,6 +251,21 @@ def _holds_reference(work: Work, text: str, depth: int = 0) -> bool:
         and depth < 8
         and _holds_reference(work, kind.alias, depth + 1)
     )
+
+
+def owned(work: Work, message: Message) -> bool:
+    """What was taken for a reference since it is dereferenced, and gives away what it leads to."""
+    labels = " ".join(str(span["label"]) for span in message["spans"])
+    match = re.search(r"move occurs because `\*\w+` has type `([^`]+)`", labels)
+    for kind in work.plan.types.values() if match else ():
+        led = re.fullmatch(r"&'static (?:mut )?(\w+)", kind.alias or "")
+        inner = led[1] if led else ""
+        while inner in work.plan.types and work.plan.types[inner].alias is not None:
+            inner = str(work.plan.types[inner].alias)
+        if led and match and inner.rpartition("::")[2] == match[1].rpartition("::")[2]:
+            kind.alias = f"Box<{led[1]}>"
+            return True
+    return False
 
 
 def moved(work: Work, message: Message) -> bool:
