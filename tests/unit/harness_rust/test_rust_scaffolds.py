@@ -266,3 +266,22 @@ def test_what_is_walked_through_behind_a_reference_is_a_list() -> None:
     rendered = render(new_plan(function, RustFile.read(function)))
     assert rendered is not None
     assert "let mut a0: &'static Vec<String> = run.make();" in rendered.text
+
+
+TWICE = """\
+struct Tree { depth: u32 }
+impl Tree {
+    #[cfg(not(feature = "checks"))]
+    fn validate(&self) -> bool { true }
+    #[cfg(feature = "checks")]
+    fn validate(&self) -> bool { self.depth < 7 }
+}
+"""
+
+
+def test_what_is_there_under_other_conditions_is_not_there_twice() -> None:
+    scan = RustFrontend().scan(TWICE, path="src/lib.rs")
+    for function in scan.functions:
+        rendered = render(new_plan(function, RustFile.read(function)))
+        assert rendered is not None
+        assert rendered.text.count("fn validate") == 0

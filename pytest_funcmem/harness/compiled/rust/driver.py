@@ -188,6 +188,7 @@ def driver_text(plan: Plan) -> str | None:
     called = f"{path}{signature.name}{_given_types(plan, node, concrete)}({', '.join(call)})"
     if signature.is_unsafe:
         called = f"unsafe {{ {called} }}"
+    lines += [f'run.environment("{name}");' for name in _environment(plan)]
     for global_name in _globals(plan):
         lines.append(f'unsafe {{ run.watch_global("{global_name}", &raw const {global_name}); }}')
     if formatter is not None:
@@ -351,6 +352,17 @@ def _kept_for_ever(text: str) -> str:
 
 def _for_ever(text: str) -> str:
     return re.sub(r"&(?!\s*')", "&'static ", text)
+
+
+def _environment(plan: Plan) -> list[str]:
+    """Variables of the environment that the taken code asks for by name."""
+    tree = plan.file.tree
+    found = []
+    for item, members in plan.taken_items():
+        for node in (item.node, *(member.node for _, member in members)):
+            if item.kind == "fn" or node is not item.node:
+                found += re.findall(r"\bvar(?:_os)?\(\s*\"(\w+)\"\s*\)", tree.source(node))
+    return list(dict.fromkeys(found))
 
 
 def _globals(plan: Plan) -> list[str]:

@@ -364,6 +364,14 @@ def _take(plan: Plan, item: Item) -> None:
     plan.taken[item.index] = members
 
 
+def _is_other_target(plan: Plan, item: Item, member: Member) -> bool:
+    """Whether a member is the original under other conditions of compiling."""
+    target, own = plan.file.target, plan.file.member
+    if target is None or own is None or target.trait or item.name != target.name:
+        return False
+    return member is not own and member.name == own.name and item is target
+
+
 def _take_impl(plan: Plan, item: Item, names: Iterable[str], words: set[str]) -> None:
     if not item.trait:
         if item.name not in names:
@@ -371,7 +379,9 @@ def _take_impl(plan: Plan, item: Item, names: Iterable[str], words: set[str]) ->
         wanted = {
             place
             for place, member in enumerate(item.members)
-            if member.name in words and f"item {item.index}.{place}" not in plan.left_out
+            if member.name in words
+            and f"item {item.index}.{place}" not in plan.left_out
+            and not _is_other_target(plan, item, member)
         }
         if wanted - plan.taken.get(item.index, set()):
             plan.taken[item.index] = plan.taken.get(item.index, set()) | wanted

@@ -23,7 +23,9 @@ def value_impls(plan: Plan, item: Item) -> Iterator[tuple[str, str]]:
     if f"make {item.name}" not in plan.left_out and item.kind != "union":
         body = _make_body(plan, item)
         if body is not None:
-            yield f"make {item.name}", make_impl(kind, body, opening=opening, where=where)
+            # What is made has a size, and so has what it holds.
+            sized = [re.sub(r"\?\s*(?:\w+::)*Sized\b(?:\s*\+)?", "", text) for text in (opening, where)]
+            yield f"make {item.name}", make_impl(kind, body, opening=sized[0], where=sized[1])
 
 
 def make_impl(kind: str, body: str, *, opening: str = "", where: str = "") -> str:

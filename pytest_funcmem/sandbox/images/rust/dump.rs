@@ -167,6 +167,12 @@ scalars! {
     dyn std::error::Error => |value| Encoding::Value("Error".to_string(), value.to_string());
     dyn std::error::Error + Send => |value| Encoding::Value("Error".to_string(), value.to_string());
     dyn std::error::Error + Send + Sync => |value| Encoding::Value("Error".to_string(), value.to_string());
+    std::fs::File => |_value| Encoding::Opaque("File".to_string());
+    std::fs::Metadata => |value| variant("Metadata", vec![
+        Encoding::Bool(value.is_dir()), Encoding::Int(if value.is_dir() { 0 } else { value.len() as i128 }),
+    ]);
+    std::thread::Thread => |_value| Encoding::Opaque("Thread".to_string());
+    std::thread::ThreadId => |_value| Encoding::Opaque("ThreadId".to_string());
     std::task::Waker => |_value| Encoding::Opaque("Waker".to_string());
     std::task::Context<'_> => |_value| Encoding::Opaque("Context".to_string());
     std::io::Error => |value| Encoding::Value("io::Error".to_string(), format!("{:?}: {}", value.kind(), value));

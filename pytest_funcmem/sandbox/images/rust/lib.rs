@@ -5,6 +5,7 @@
 
 mod dump;
 mod encoding;
+mod functions;
 mod make;
 mod make_std;
 mod pointers;

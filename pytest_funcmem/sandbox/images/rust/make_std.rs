@@ -7,11 +7,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::*;
-use std::sync::Arc;
+use std::os::unix::process::ExitStatusExt;
+use std::sync::{mpsc, Arc};
 use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::dump::Dump;
 use crate::make::{made, of_parts, Make};
 use crate::pointers::{boxed, lent};
 use crate::world::{answer, Source};
@@ -20,6 +20,23 @@ fn path(source: &mut Source) -> PathBuf {
     const PATHS: [&str; 7] = ["a.txt", "src/main.rs", "/usr/lib", "", "dir", "..", "/"];
     let choice = source.next() as usize;
     if choice < PATHS.len() { PATHS[choice].into() } else { source.text().replace('\0', "").into() }
+}
+
+/// A file of the state's own directory, with a text in it.
+fn file(source: &mut Source) -> std::fs::File {
+    let _ = std::fs::write("made.txt", source.text());
+    let opened = std::fs::OpenOptions::new().read(true).write(true).open("made.txt");
+    opened.unwrap_or_else(|_| crate::world::unmakeable("File"))
+}
+
+fn metadata(source: &mut Source) -> std::fs::Metadata {
+    let found = std::fs::metadata(if source.below(3) == 1 { "." } else { "a.txt" });
+    found.unwrap_or_else(|_| crate::world::unmakeable("Metadata"))
+}
+
+fn layout(source: &mut Source) -> std::alloc::Layout {
+    let (size, power) = (source.int().unsigned_abs() as usize % 4096, source.below(7));
+    std::alloc::Layout::from_size_align(size, 1 << power).unwrap_or(std::alloc::Layout::new::<u64>())
 }
 
 fn duration(source: &mut Source) -> Duration {
@@ -77,6 +94,22 @@ made! {
     AtomicI64 => |source| AtomicI64::new(i64::make(source));
     Box<dyn Error> => |source| source.text().into();
     Box<dyn Error + Send + Sync> => |source| source.text().into();
+    std::fs::File => |source| file(source);
+    std::fs::Metadata => |source| metadata(source);
+    std::fs::FileType => |source| metadata(source).file_type();
+    std::process::ExitStatus => |source| ExitStatusExt::from_raw([0, 256, 2 << 8, 9][source.below(4) as usize]);
+    std::process::Output => |source| std::process::Output {
+        status: Make::make(source), stdout: Make::make(source), stderr: Make::make(source),
+    };
+    std::alloc::Layout => |source| layout(source);
+    std::thread::Thread => |_source| std::thread::current();
+    std::thread::ThreadId => |_source| std::thread::current().id();
+    std::sync::Once => |_source| std::sync::Once::new();
+    io::Stdin => |_source| io::stdin();
+    io::Stdout => |_source| io::stdout();
+    io::Stderr => |_source| io::stderr();
+    Box<dyn std::any::Any> => |source| boxed(String::make(source));
+    Box<dyn std::any::Any + Send> => |source| boxed(String::make(source));
     std::hash::RandomState => |_source| std::hash::RandomState::new();
     std::process::Command => |source| std::process::Command::new(source.text());
     io::Sink => |_source| io::sink();
@@ -96,6 +129,23 @@ of_parts! {
     ['a] &'a mut dyn std::fmt::Write => |_source| lent(String::new());
     ['a] &'a mut dyn io::Read => |source| lent(io::Cursor::new(Vec::<u8>::make(source)));
     ['a] &'a mut dyn io::BufRead => |source| lent(io::Cursor::new(Vec::<u8>::make(source)));
+    [T] std::cell::OnceCell<T> => |source| Option::<T>::make(source).map_or_else(Default::default, Into::into);
+    [T] std::sync::OnceLock<T> => |source| Option::<T>::make(source).map_or_else(Default::default, Into::into);
+    [T] std::rc::Weak<T> => |source| match source.below(4) {
+        1 => std::rc::Weak::new(),
+        _ => std::rc::Rc::downgrade(lent(std::rc::Rc::new(source.deeper(T::make)))),
+    };
+    [T] std::sync::Weak<T> => |source| match source.below(4) {
+        1 => std::sync::Weak::new(),
+        _ => Arc::downgrade(lent(Arc::new(source.deeper(T::make)))),
+    };
+    [T] mpsc::Sender<T> => |_source| { let (sender, receiver) = mpsc::channel(); lent(receiver); sender };
+    [T] mpsc::SyncSender<T> => |_source| { let (sender, receiver) = mpsc::sync_channel(64); lent(receiver); sender };
+    [T] mpsc::Receiver<T> => |source| {
+        let (sender, receiver) = mpsc::channel();
+        Vec::<T>::make(source).into_iter().for_each(|value| drop(sender.send(value)));
+        receiver
+    };
     ['a] Context<'a> => |source| Context::from_waker(lent(Waker::make(source)));
     [T] std::task::Poll<T> =>
         |source| if source.below(4) == 1 { std::task::Poll::Pending } else { std::task::Poll::Ready(T::make(source)) };
@@ -119,49 +169,4 @@ impl Wake for Woken {
     fn wake(self: Arc<Self>) {
         answer::<()>("Waker.wake", vec![])
     }
-}
-
-macro_rules! functions {
-    ($(($($name:ident $value:ident),*);)*) => {$(
-        impl<R: 'static $(, $name: 'static)*> Make for Box<dyn Fn($($name),*) -> R> {
-            fn make(_source: &mut Source) -> Self {
-                Box::new(|$($value: $name),*| answer("function", vec![$($value.encoded()),*]))
-            }
-        }
-        impl<R: 'static $(, $name: 'static)*> Make for Box<dyn Fn($($name),*) -> R + Send + Sync> {
-            fn make(_source: &mut Source) -> Self {
-                Box::new(|$($value: $name),*| answer("function", vec![$($value.encoded()),*]))
-            }
-        }
-        impl<R: 'static $(, $name: 'static)*> Make for Box<dyn FnMut($($name),*) -> R> {
-            fn make(_source: &mut Source) -> Self {
-                Box::new(|$($value: $name),*| answer("function", vec![$($value.encoded()),*]))
-            }
-        }
-        impl<'f, R: 'static $(, $name: 'static)*> Make for &'f dyn Fn($($name),*) -> R {
-            fn make(_source: &mut Source) -> Self {
-                &|$($value: $name),*| answer("function", vec![$($value.encoded()),*])
-            }
-        }
-        impl<'f, R: 'static $(, $name: 'static)*> Make for &'f mut dyn FnMut($($name),*) -> R {
-            fn make(_source: &mut Source) -> Self {
-                Box::leak(Box::new(|$($value: $name),*| answer("function", vec![$($value.encoded()),*])))
-            }
-        }
-        impl<R: 'static $(, $name: 'static)*> Make for fn($($name),*) -> R {
-            fn make(_source: &mut Source) -> Self {
-                fn stand_in<R $(, $name)*>($($value: $name),*) -> R {
-                    answer("function", vec![$($value.encoded()),*])
-                }
-                stand_in::<R $(, $name)*>
-            }
-        }
-    )*};
-}
-
-functions! {
-    ();
-    (A a);
-    (A a, B b);
-    (A a, B b, C c);
 }

@@ -100,6 +100,16 @@ impl Run {
         self.shown.push(value.encoded().source());
     }
 
+    /// Choose what a variable of the environment is: a text, or not there.
+    pub fn environment(&mut self, name: &str) {
+        let value = (self.source.below(4) != 1).then(|| self.source.text().replace('\0', ""));
+        match &value {
+            Some(text) => std::env::set_var(name, text),
+            None => std::env::remove_var(name),
+        }
+        self.shown.push(format!("{name} = {value:?}"));
+    }
+
     pub fn show_text(&mut self, text: &str) {
         self.shown.push(text.to_string());
     }
