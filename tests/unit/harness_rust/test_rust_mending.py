@@ -332,3 +332,25 @@ def test_a_part_that_cannot_be_given_away_is_lent() -> None:
         source="walk(out, |each| each.len());",
     )
     assert "a0: &mut A0" in mended(plan, function, given)
+
+
+GENERIC = """\
+use crate::kinds::{Owner, Sink};
+fn pick<O: Owner, W: Sink + ?Sized>(owner: &O, out: &mut W) -> Result<(), W::Error> { write!(out, "x") }
+"""
+
+
+def test_traits_that_stand_in_ask_for_a_long_life_and_can_be_written_to() -> None:
+    plan, function = plan_of(GENERIC)
+    uses = find_uses(GENERIC)
+    assert add_trait(plan, "Owner", uses)
+    assert add_trait(plan, "Sink", uses)
+    short = message_at(plan, HOLE, "E0310", "the parameter type `O` may not live long enough", source="O")
+    text = mended(plan, function, short)
+    assert "pub trait Owner: 'static {" in text
+    assert "impl<Made: ?Sized + 'static> Owner for Made" in text
+    written = message_at(plan, HOLE, "E0599", "cannot write into `&mut W`", source="write!(out)")
+    text = mended(plan, function, written)
+    assert "pub trait Sink { fn write_fmt<R>(&mut self, text: std::fmt::Arguments) -> R {" in text.replace(
+        "{  fn", "{ fn"
+    )

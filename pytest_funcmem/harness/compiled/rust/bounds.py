@@ -25,6 +25,14 @@ def bounded(work: Work, message: Message) -> bool:
             match = re.search(r"<(\w+) as (\w+)(?:<.*?>)?>::(\w+):\s*(.+?)[\s,]*\Z", text)
             if match:
                 changed = _ask_of_type(work.plan, match[2], match[3], match[4]) or changed
+    short = re.search(r"the parameter type `(\w+)` may not live long enough", message["message"])
+    if short and message["code"] == "E0310":
+        changed = any(
+            _extend(work.plan, name, short[1], "'static") for name in _bounding(work.plan, short[1])
+        )
+    written = re.search(r"cannot write into `(?:&mut )?(\w+)`", message["message"])
+    if written:
+        changed = any(_written_to(work.plan, name) for name in _bounding(work.plan, written[1])) or changed
     for span in message["spans"]:
         moved = _MOVED.search(str(span["label"]))
         if moved and message["code"] in ("E0382", "E0507", "E0505"):
@@ -78,6 +86,26 @@ def _ask(plan: Plan, parameter: str, wanted: str) -> bool:
             if "head" in plan.traits.get(name, {}) and _extend(plan, name, parameter, wanted):
                 return True
     return False
+
+
+def _bounding(plan: Plan, parameter: str) -> list[str]:
+    """Traits that stand in and bound a type parameter somewhere in the file."""
+    texts = re.findall(rf"\b{parameter}\s*:([^,;{{}}]*)", plan.file.tree.text)
+    names = [name for text in texts for name in re.findall(r"[A-Za-z_]\w*", text)]
+    return [name for name in dict.fromkeys(names) if "head" in plan.traits.get(name, {})]
+
+
+def _written_to(plan: Plan, name: str) -> bool:
+    """Let what has a trait be written to by ``write!``."""
+    parts = plan.traits[name]
+    if "fn write_fmt" in parts["head"]:
+        return False
+    has_error = "type Error;" in parts["head"]
+    kind, given = ("Result<(), Self::Error>", "") if has_error else ("R", "<R>")
+    answer = f'funcmem::answer("{name}.write_fmt", vec![funcmem::Dump::encoded(&text.to_string())])'
+    method = f"fn write_fmt{given}(&mut self, text: std::fmt::Arguments) -> {kind} {{ {answer} }}"
+    parts["head"] = parts["head"].rstrip("} ") + f" {method} }}"
+    return True
 
 
 def _extend(plan: Plan, name: str, parameter: str, wanted: str) -> bool:

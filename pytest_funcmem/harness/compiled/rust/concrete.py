@@ -47,6 +47,7 @@ _BY_TRAIT: Mapping[str, str] = MappingProxyType(
         "BufMut": "Vec<u8>",
         "Rng": "rand::rngs::StdRng",
         "RngCore": "rand::rngs::StdRng",
+        "WriteColor": "&'static mut dyn termcolor::WriteColor",
         "Serializer": "serde_json::value::Serializer",
         "Deserializer": "serde_json::Value",
     }
