@@ -234,6 +234,37 @@ fn pick(record: Record) -> u8 {
     }
 }
 """
+ONCE_MORE = """\
+pub struct Pages { texts: Vec<String> }
+
+impl Pages {
+    #[cfg(feature = "color")]
+    fn pick(&self, out: &crate::Terminal) -> std::io::Result<()> {
+        for text in &self.texts { writeln!(&out.stream, "{}", text)?; }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "color"))]
+    fn pick(&self, out: &mut String) { out.push_str(&self.texts.join(" ")); }
+}
+
+impl Pages {
+    fn all(&self, out: &mut String) { self.pick(out) }
+}
+"""
+COMPARED_WITH_A_TEXT = """\
+use crate::trees::{Name, Tree};
+
+fn pick(tree: Tree) -> Option<Name> {
+    if let Tree::Named(name) = &tree {
+        if name == "first" { return None; }
+    }
+    match tree {
+        Tree::Named(name) => Some(name),
+        _ => panic!("no name"),
+    }
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -258,6 +289,8 @@ fn pick(record: Record) -> u8 {
         pytest.param(OF_A_TYPE_THAT_IS_NOT_THERE, "Screen.pick", id="of-a-type-that-is-not-there"),
         pytest.param(READ_FROM_A_TEXT, "pick", id="read-from-a-text"),
         pytest.param(WITHOUT_A_SIZE, "Pairs.pick", id="without-a-size"),
+        pytest.param(COMPARED_WITH_A_TEXT, "pick", id="compared-with-a-text"),
+        pytest.param(ONCE_MORE, "Pages.pick", id="once-more"),
         pytest.param(VARIANTS_IN_CAPITALS, "pick", id="variants-in-capitals"),
     ],
 )

@@ -95,7 +95,7 @@ def operands(work: Work, message: Message) -> bool:
         return settle(work.plan, open_names[0], "bool" if is_truth else "i64")
     for name in open_names:
         for other in named:
-            text = normal(work.plan, bare(other))
+            text = "String" if bare(other) == "str" else normal(work.plan, bare(other))
             is_operator = re.fullmatch(r"[-+*/%&|^<>=!.\[\]]+|\w+=", other)
             is_type = text and not is_operator and re.fullmatch(r"[\w:<>&' ,\[\]();]+", text)
             is_known = text and is_type and text not in (name, "_") and not is_open(work.plan, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_funcmem.harness.compiled.rust.bounds import asked_of_parameter
-from pytest_funcmem.harness.compiled.rust.implementations import implement_iterator
+from pytest_funcmem.harness.compiled.rust.implementations import implement_iterator, keep_implementation
 from pytest_funcmem.harness.compiled.rust.known import LIKELY_TYPES, MACRO_CRATES
 from pytest_funcmem.harness.compiled.rust.messages import TICKS, Message, Work, bare
 from pytest_funcmem.harness.compiled.rust.methods import own_method
@@ -101,6 +101,8 @@ def member_missing(work: Work, message: Message) -> bool:
     if "is not an iterator" in text and names and is_open(work.plan, bare(names[0])):
         name = bare(names[0])
         return settle(work.plan, name, f"std::vec::IntoIter<{work.plan.fresh(name + '_item')}>")
+    if "cannot write into" in text and names:
+        return _written_into(work, names[0])
     line = next((int(s["line_start"]) for s in message["spans"] if s["is_primary"]), 0)
     if len(names) < 2:
         return False
@@ -155,6 +157,29 @@ def member_missing(work: Work, message: Message) -> bool:
     if take_member(work, of_name, name):
         return True
     return function_of_any(work, name)
+
+
+def _written_into(work: Work, whole: str) -> bool:
+    """What formatted text is written to: of which trait that is, the file's imports tell."""
+    plan, name = work.plan, bare(whole)
+    is_there = any(
+        imported.path[-1] == "Write" or imported.path[-2:] == ("prelude", "*")
+        for imported in plan.file.imports
+    )
+    is_text = any(imported.path[-2:] == ("fmt", "Write") for imported in plan.file.imports)
+    if is_open(plan, name) and is_there and not re.match(r"&(?!\s*mut\b)", whole):
+        return settle(plan, name, "String" if is_text else "Vec<u8>")
+    own = name.partition("<")[0].rpartition("::")[2]
+    result = "std::fmt::Result" if is_text else "std::io::Result<()>"
+    # A method of its own is there whatever traits are in scope, and behind a shared reference too.
+    return keep_implementation(
+        plan,
+        own,
+        "write_fmt",
+        f"impl {own} {{ pub fn write_fmt(&self, text: std::fmt::Arguments) -> {result} {{ "
+        f'funcmem::answer("{own}.write_fmt", vec![funcmem::Dump::encoded(self), '
+        f"funcmem::Dump::encoded(&text.to_string())]) }} }}",
+    )
 
 
 def function_of_any(work: Work, name: str) -> bool:

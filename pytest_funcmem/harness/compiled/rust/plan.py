@@ -369,7 +369,7 @@ def _is_other_target(plan: Plan, item: Item, member: Member) -> bool:
     target, own = plan.file.target, plan.file.member
     if target is None or own is None or target.trait or item.name != target.name:
         return False
-    return member is not own and member.name == own.name and item is target
+    return member is not own and member.name == own.name
 
 
 def _take_impl(plan: Plan, item: Item, names: Iterable[str], words: set[str]) -> None:

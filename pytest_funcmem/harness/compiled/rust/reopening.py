@@ -14,6 +14,7 @@ __all__ = [
     "made_otherwise",
     "named_for_another",
     "one_after_all",
+    "owned_after_all",
     "paired_after_all",
     "reopened",
     "sized_otherwise",
@@ -222,6 +223,16 @@ def text_after_all(work: Work, one: str, other: str) -> bool:
         return False
     for kind in work.plan.types.values():
         if kind.alias == f"Vec<{item[1]}>":
+            kind.alias = "String"
+            return True
+    return False
+
+
+def owned_after_all(work: Work) -> bool:
+    """What was taken for a text that is lent, and is lent itself where it is compared with one."""
+    for kind in work.plan.types.values():
+        if kind.alias == "&'static str" and ("owned", kind.name) not in work.plan.history:
+            work.plan.history.add(("owned", kind.name))
             kind.alias = "String"
             return True
     return False

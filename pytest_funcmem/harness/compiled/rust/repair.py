@@ -208,9 +208,7 @@ def repair(
         elif code == "E0107":
             handled = arguments_counted(work, message)
         elif code in ("E0382", "E0505", "E0507"):
-            handled = moved(work, message)
-        elif code == "E0507" and owned(work, message):
-            handled = True
+            handled = moved(work, message) or owned(work, message)
         elif code == "E0204" and owner.startswith("type "):
             kind = plan.types.get(owner[5:])
             if kind is not None and kind.is_copy:
