@@ -160,6 +160,29 @@ int noted(const char *from, int n)
     return note.marks[0] + (note.rest == from) + note.title[0];
 }
 
+int labelled(Jar *jar, Shop *shop)
+{
+    if (jar->label.len > 3 && shop->sign.len != jar->label.len) {
+        shop->sign = jar->label;
+        return shop->sign.len;
+    }
+    return -1;
+}
+
+int spun(Wheels *set)
+{
+    turn(&set->wheel, 3);
+    if (set->wheel.speed > 3)
+        return 1;
+    return set->wheel.speed < 0 ? 2 : 3;
+}
+
+int queued(Queue *line)
+{
+    Guest *guest = OWNER(line, Guest, place);
+    return guest->seats > 2 ? 1 : guest->seats;
+}
+
 struct weight { int grams, pieces; };
 
 int weigh(void *thing, void *other)
@@ -202,6 +225,9 @@ def values(run: Execution) -> set[object]:
         ("fill", {3, 4, 5}),
         ("passed_on", {2, 3, 4}),
         ("piled", {2, 3}),
+        ("labelled", {2, 3, 4, 6}),
+        ("spun", {2, 3, 4, 5}),
+        ("queued", {2, 3}),
         ("noted", {5, 6, 7, 8, 9}),
         ("appended", {2, 3, 4, 5}),
         ("sealed", {2, 3}),

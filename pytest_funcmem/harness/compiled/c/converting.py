@@ -53,11 +53,13 @@ class Converting(MacroMaking):
         return self.retype(node, text, shape_of(wanted))
 
     def _unified(self, wanted: str, given: str) -> bool:
-        """Of two structs whose pointers are taken for each other, one that was only guessed is the other."""
+        """Of two structs, or pointers to them, that are taken for each other, a guessed one is the other."""
         stars = [text.count("*") for text in (wanted, given)]
-        if stars[0] != stars[1] or not stars[0] or "(" in wanted + given or "void" in wanted + given:
+        if stars[0] != stars[1] or "(" in wanted + given or "void" in wanted + given:
             return False
         words = [re.sub(r"\b(?:const|volatile)\b|\*", "", text).strip() for text in (wanted, given)]
+        if not stars[0] and not all(self._tag_of(word) for word in words):
+            return False
         for word, other in (words, reversed(words)):
             tag = word.removeprefix("struct ")
             if tag.startswith("fm_of_") and tag in self.standins.structs and word != other:
@@ -92,6 +94,11 @@ class Converting(MacroMaking):
         if PROBE not in "\n".join((complaint.message, *complaint.notes)):
             found = self._node(complaint, whole=True)
             wanted, _given = types_in(complaint)
+            # Which struct it is became known after the compiler had told of the argument.
+            leads_to_more = "*" in given and self._tag_of(given) and not self._tag_of(wanted or "")
+            if leads_to_more and self._once("parameter", name, str(number), given):
+                function.parameters[number - 1] = shape_of(given)
+                return True
             if found is not None and wanted and self.retype(*found, shape_of(wanted)):
                 return True
             points = "*" in given and "*" not in (function.parameters[number - 1] or "*")

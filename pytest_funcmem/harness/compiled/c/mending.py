@@ -19,6 +19,7 @@ __all__ = ["Mender"]
 _MOST_ALIKE = 12
 """Structs that are made up because of one member; more of them only take turns."""
 
+_NO_MEMBER = re.compile(r"'([^']+)'(?: \{aka '([^']+)'\})? has no member named '(\w+)'")
 _NAME = re.compile(r"[A-Za-z_]\w{0,200}")
 
 
@@ -43,7 +44,9 @@ class Mender(Converting):
             self._fresh_owners.clear()
             self._all = "\n".join(files[name] for name in sorted(files) if name not in ("top.c", "late.c"))
         if complaint.file == "top.c":
-            return self._own_type(complaint)
+            lacking = _NO_MEMBER.search(complaint.message)  # within a macro that is made up
+            self._arguments = []
+            return self.no_member(complaint, lacking) if lacking is not None else self._own_type(complaint)
         if complaint.file == "late.c":
             return self._own_declaration(complaint)
         self._arguments = self._macro_arguments(complaint)
@@ -422,7 +425,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Rule], ...] = tuple(
         (r"unknown type name '(\w+)'", Mender.unknown_type),
         (r"'(\w+)' undeclared", Mender.undeclared),
         (r"implicit declaration of function '(\w+)'", Mender.implicit_function),
-        (r"'([^']+)'(?: \{aka '([^']+)'\})? has no member named '(\w+)'", Mender.no_member),
+        (_NO_MEMBER.pattern, Mender.no_member),
         (r"request for member '(\w+)' in something not a structure", Mender.no_structure),
         (r"invalid type argument of '->'", Mender.no_pointer_to_structure),
         (r"undefined type|incomplete|isn't known|declared inside parameter list", Mender.undefined_struct),

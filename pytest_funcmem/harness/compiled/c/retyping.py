@@ -111,6 +111,7 @@ class Retyping:
         """Give what an expression's type comes from another one; False where that is not made up."""
         if node is None or PROBE in shape or not shape.strip():
             return False
+        shape = self.standins.current(shape)
         match node.type:
             case "identifier":
                 name = source(node, text)

@@ -131,6 +131,7 @@ class StandIns:
     enums: dict[str, None] = field(default_factory=dict)  # tags, in order
     unions: set[str] = field(default_factory=set)  # tags of structs that are unions
     headers: dict[str, None] = field(default_factory=dict)  # in order
+    gone: dict[str, str] = field(default_factory=dict)  # tags of structs that others took the place of
 
     def add_type(self, name: str, shape: str) -> None:
         """Make up a typedef; ``struct`` gives it a struct of its own, whose members come to be known."""
@@ -177,7 +178,8 @@ class StandIns:
         if word.startswith(("struct ", "union ")):
             tag = word.split(None, 1)[1]
         else:
-            tag = f"fm_{word}" if self.types.get(word) == "struct" else ""
+            named = re.fullmatch(r"(?:struct|union) (\w+) @", self.types.get(word, ""))
+            tag = named[1] if named is not None else f"fm_{word}" if self.types.get(word) == "struct" else ""
         return tag if tag in self.structs else None
 
     def unify(self, tag: str, other: str) -> bool:
@@ -192,6 +194,7 @@ class StandIns:
             return False
         word = re.compile(rf"\bstruct {re.escape(tag)}\b")
         members = self.structs.pop(tag)
+        self.gone[tag] = other
         if kept is not None:
             for name, shape in members.items():
                 if self.structs[kept].get(name, "int @") == "int @":
@@ -204,6 +207,12 @@ class StandIns:
             function.result = word.sub(other, function.result)
             function.parameters = [shape and word.sub(other, shape) for shape in function.parameters]
         return True
+
+    def current(self, shape: str) -> str:
+        """A shape that the compiler told of earlier, with what has taken the place of its structs since."""
+        for tag, other in self.gone.items():
+            shape = re.sub(rf"\bstruct {re.escape(tag)}\b", other, shape)
+        return shape
 
     def would_hold(self, shape: str, tag: str) -> bool:
         """Whether a value of a shape has a made-up struct in it, which could then not hold such a value."""
