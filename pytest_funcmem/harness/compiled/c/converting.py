@@ -94,8 +94,8 @@ class Converting(MacroMaking):
         if PROBE not in "\n".join((complaint.message, *complaint.notes)):
             found = self._node(complaint, whole=True)
             wanted, _given = types_in(complaint)
-            # Which struct it is became known after the compiler had told of the argument.
-            leads_to_more = "*" in given and self._tag_of(given) and not self._tag_of(wanted or "")
+            # Which struct it is became known after the compiler had told of a pointer to a number.
+            leads_to_more = wanted == "int *" and "*" in given and self._tag_of(given) is not None
             if leads_to_more and self._once("parameter", name, str(number), given):
                 function.parameters[number - 1] = shape_of(given)
                 return True

@@ -388,7 +388,11 @@ class Mender(Converting):
 
     def void_value(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """Something that answers nothing is asked for its value."""
-        return any(self.retype(*found, "int @") for found in [self._node(complaint, whole=True)] if found)
+        found = self._node(complaint, whole=True)
+        node = found[0] if found is not None else None
+        while node is not None and not node.is_named:
+            node = node.parent  # the compiler points at an operator
+        return found is not None and self.retype(node, found[1], "int @")
 
     def conflict(self, complaint: Complaint, match: re.Match[str]) -> bool:
         """Something made up exists after all."""
