@@ -107,3 +107,26 @@ def test_the_environment_is_the_states(workbench: Workbench) -> None:
     (run,) = workbench.run(ENVIRONMENT, "is_colored", count=40)
     assert {output.value for output in run.outputs} == {True, False}
     assert {len(shown) for shown in run.shown} == {2}
+
+
+LISTED = """\
+use std::path::Path;
+
+pub fn sizes(directory: &Path) -> std::io::Result<Vec<(String, u64)>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            found.push((entry.file_name().to_string_lossy().into_owned(), entry.metadata()?.len()));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+"""
+
+
+def test_there_is_a_directory_with_files(workbench: Workbench) -> None:
+    (run,) = workbench.run(LISTED, "sizes", count=40)
+    assert any("main.rs" in str(output.value) for output in run.outputs), run.outputs
+    assert all(output.files == {} for output in run.outputs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_funcmem.core.records import OutputState, SourceFunction
 from pytest_funcmem.harness.compiled.rust.flatten import Names, flattened, without_attributes
+from pytest_funcmem.harness.compiled.rust.implementations import implement_trait
 from pytest_funcmem.harness.compiled.rust.items import RustFile, features_of
 from pytest_funcmem.harness.compiled.rust.known import crates_of_image
 from pytest_funcmem.harness.compiled.rust.literals import pools_text
@@ -285,3 +286,24 @@ def test_what_is_there_under_other_conditions_is_not_there_twice() -> None:
         rendered = render(new_plan(function, RustFile.read(function)))
         assert rendered is not None
         assert rendered.text.count("fn validate") == 0
+
+
+VISITED = """\
+use serde::de::{self, Visitor};
+trait Source: std::io::Read { fn peek(&self) -> u8; }
+fn visit<'de, S: Source, V: Visitor<'de>, E: de::Error>(source: S, visitor: V) -> Result<V::Value, E> {
+    visitor.visit_u8(source.peek())
+}
+"""
+
+
+def test_what_visits_and_what_errs_are_of_the_crate_that_asks_for_them() -> None:
+    function = find(VISITED, "visit")
+    plan = new_plan(function, RustFile.read(function))
+    rendered = render(plan)
+    assert rendered is not None
+    assert "::<Made_impl_Source, serde::de::IgnoredAny, serde::de::value::Error>(" in rendered.text
+    assert implement_trait(plan, "Made_impl_Source", "std::io::Read")
+    again = render(plan)
+    assert again is not None
+    assert "impl std::io::Read for Made_impl_Source {" in again.text

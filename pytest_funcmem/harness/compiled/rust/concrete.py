@@ -50,12 +50,18 @@ _BY_TRAIT: Mapping[str, str] = MappingProxyType(
         "WriteColor": "&'static mut dyn termcolor::WriteColor",
         "Serializer": "serde_json::value::Serializer",
         "Deserializer": "serde_json::Value",
+        "Deserialize": "serde_json::Value",
+        "DeserializeOwned": "serde_json::Value",
+        "Serialize": "String",
+        "Visitor": "serde::de::IgnoredAny",
+        "DeserializeSeed": "std::marker::PhantomData<u64>",
     }
 )
 _BY_ARGUMENT: Mapping[str, str] = MappingProxyType(
     {"str": "String", "[u8]": "Vec<u8>", "Path": "std::path::PathBuf", "OsStr": "std::ffi::OsString"}
 )
 _DEFAULT = "i64"
+_ERRORS = (("de", "Error"), ("ser", "Error"))
 _FUNCTION = re.compile(
     r"(?:for\s*<[^>]*>\s*)?(?:[\w:]*::)?(Fn|FnMut|FnOnce)\s*\((.*?)\)\s*(?:->\s*(.*))?\Z", re.DOTALL
 )
@@ -161,6 +167,8 @@ def type_for_bounds(plan: Plan, bounds: Sequence[str], concrete: dict[str, str])
             return f"std::ops::Range<{argument}>"
         elif name in ("Into", "TryInto", "From", "TryFrom") and argument:
             return argument
+        elif name == "Error" and _is_of_serde(plan, bound):
+            return "serde::de::value::Error"
         elif name in plan_traits(plan):
             return own_type(plan, name, argument)
         elif name == "Error" and _is_serdes(plan, bound):
@@ -178,6 +186,13 @@ def _is_serdes(plan: Plan, bound: str) -> bool:
     paths = [list(imported.path[:-1]) for imported in plan.file.imports if imported.name == "Error"]
     paths += [re.findall(r"\w+", bound)[:-1]]
     return "serde" in plan.names.crates and any(path[-1:] in (["de"], ["ser"]) for path in paths)
+
+
+def _is_of_serde(plan: Plan, bound: str) -> bool:
+    """Whether a trait that is called ``Error`` is of what serializes or deserializes."""
+    named = re.match(r"(?:\w+::)*(?:de|ser)::Error\b", bound) is not None
+    imported = any(i.path[0] == "serde" and i.path[-2:] in _ERRORS for i in plan.file.imports)
+    return "serde" in plan.names.crates and (named or (imported and "::" not in bound))
 
 
 def plan_traits(plan: Plan) -> set[str]:

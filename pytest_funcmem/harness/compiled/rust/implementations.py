@@ -254,6 +254,9 @@ def _is_plain(plan: Plan, name: str) -> bool:
     kind = plan.types.get(name)
     if kind is not None:
         return kind.alias is None and not kind.parameters and not kind.lifetimes
+    trait = name.removeprefix("Made_impl_")
+    if trait != name and (f"own {trait}" in plan.traits or "made" in plan.traits.get(trait, {})):
+        return True
     return any(
         item.name == name
         and item.kind in ("struct", "enum")

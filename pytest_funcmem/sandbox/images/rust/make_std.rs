@@ -19,7 +19,10 @@ use crate::world::{answer, Source};
 fn path(source: &mut Source) -> PathBuf {
     const PATHS: [&str; 7] = ["a.txt", "src/main.rs", "/usr/lib", "", "dir", "..", "/"];
     let choice = source.next() as usize;
-    if choice < PATHS.len() { PATHS[choice].into() } else { source.text().replace('\0', "").into() }
+    match choice % 3 {
+        2 => source.text().replace('\0', "").into(),
+        _ => PATHS[choice / 3 % PATHS.len()].into(),
+    }
 }
 
 /// A file of the state's own directory, with a text in it.

@@ -29,6 +29,10 @@ pub struct Program {
     pub drive: fn(&mut Run),
 }
 
+/// What stands in the directory of every state.
+const FILES: [(&str, &str); 3] =
+    [("a.txt", "first line\nsecond line\n3\n"), ("dir/main.rs", "fn main() {}\n"), ("dir/notes", "x = 1\n")];
+
 static PIPE: AtomicI32 = AtomicI32::new(-1);
 static SAID: AtomicI32 = AtomicI32::new(-1);
 static COMPLAINED: AtomicI32 = AtomicI32::new(-1);
@@ -159,7 +163,10 @@ unsafe fn in_child(
     if std::env::set_current_dir(directory).is_err() {
         leave(98);
     }
-    let _ = std::fs::write("a.txt", "first line\nsecond line\n3\n");
+    let _ = std::fs::create_dir("dir");
+    for (name, content) in FILES {
+        let _ = std::fs::write(name, content);
+    }
     // First of all: the seeds of hash maps are drawn when the first map is made.
     tame(seed);
     crate::world::begin(choices, seed, program.pools);
@@ -198,7 +205,7 @@ fn list_files(directory: &std::path::Path, written: &mut Vec<String>) {
         }
         let content = String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).into_owned();
         let name = path.to_string_lossy().trim_start_matches("./").to_string();
-        if name == "a.txt" && content == "first line\nsecond line\n3\n" {
+        if FILES.contains(&(name.as_str(), content.as_str())) {
             continue;
         }
         let mut text = String::new();
