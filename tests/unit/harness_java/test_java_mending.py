@@ -248,3 +248,27 @@ def test_items_constants_and_constructors_are_what_code_says_of_them(run_java: R
         '"FIRST"' in shown[1] and output.value == 0
         for shown, output in zip(execution.shown, execution.outputs, strict=True)
     )
+
+
+REDECLARED = """import absent.*;
+class Redeclared extends Content {
+    Element parent;
+    public Object clone() {
+        Redeclared next = (Redeclared) super.clone();
+        return next == null ? "none" : "copied";
+    }
+    String without(java.sql.SQLException why) {
+        parent.remove();
+        return why == null ? "fine" : why.getNextException() == null ? "one" : "more";
+    }
+}
+"""
+
+
+def test_missing_parents_declare_methods_as_the_file_overrides_them(run_java: Runner) -> None:
+    execution = run_java(REDECLARED, "Redeclared.clone", states=40)
+    assert execution.loaded, execution.load_detail
+    assert {output.value for output in execution.outputs if output.outcome == "returned"} >= {"none"}
+    execution = run_java(REDECLARED, "Redeclared.without", states=60)
+    assert execution.loaded, execution.load_detail
+    assert {output.value for output in execution.outputs if output.outcome == "returned"} == {"fine", "one"}

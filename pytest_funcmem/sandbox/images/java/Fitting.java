@@ -305,7 +305,12 @@ final class Fitting extends Bench {
         if (site == null || site.tsym == null) {
             return false;
         }
-        return fit(site, name, given) || call != null && !name.equals("<init>") && inherited(site, name, call);
+        if (fit(site, name, given) || call != null && !name.equals("<init>") && inherited(site, name, call)) {
+            return true;
+        }
+        // The type was guessed, and has nothing of the name that takes what is given.
+        Stubs.Member guessed = call != null && call.meth instanceof JCTree.JCFieldAccess select ? made(select.selected) : null;
+        return guessed != null && retype(guessed, fitting(Uses.FRESH, guessed.name));
     }
 
     /** A method that no declared one is: a missing parent of the class has it. */

@@ -139,7 +139,7 @@ final class Platform {
         } else if (raw.isAssignableFrom(java.util.concurrent.LinkedBlockingDeque.class)) {
             return new java.util.concurrent.LinkedBlockingDeque<>();
         }
-        return fresh(raw);
+        return Collection.class.isAssignableFrom(raw) ? fresh(raw) : null; // exceptions of databases can be iterated over
     }
 
     @SuppressWarnings("unchecked")

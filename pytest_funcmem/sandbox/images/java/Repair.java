@@ -80,6 +80,8 @@ final class Repair extends Bench {
             case "foreach.not.applicable.to.type" -> fitting.operands(tree) || shaping.iterable(tree);
             case "operator.cant.be.applied.1", "operator.cant.be.applied", "incomparable.types", "array.req.but.found",
                     "not.stmt" -> fitting.operands(tree);
+            case "override.incompatible.ret", "override.meth.doesnt.throw", "override.weaker.access", "override.static",
+                    "override.meth", "name.clash.same.erasure.no.override" -> shaping.redeclared(tree);
             case "not.within.bounds" -> fitting.bounded(arguments);
             case "cant.apply.symbol", "cant.apply.symbols", "cant.apply.diamond.1" -> fitting.misapplied(tree);
             case "ref.ambiguous" -> fitting.ambiguous(tree, arguments) || fitting.misapplied(tree);
@@ -87,7 +89,8 @@ final class Repair extends Bench {
             case "non-static.cant.be.ref" -> shaping.makeStatic(arguments);
             case "except.never.thrown.in.try" -> shaping.throwing(tree, arguments);
             case "unreported.exception.need.to.catch.or.throw", "unreported.exception.default.constructor",
-                    "unreported.exception.implicit.close" -> shaping.notThrowing(tree, arguments);
+                    "unreported.exception.implicit.close" -> shaping.notThrowing(tree, arguments)
+                    || tree instanceof JCTree.JCMethodInvocation call && shaping.open(call.meth);
             case "intf.expected.here" -> shaping.kind(tree, Stubs.Kind.INTERFACE);
             case "no.intf.expected.here" -> shaping.kind(tree, Stubs.Kind.CLASS);
             case "not.annotation.type" -> shaping.kind(tree, Stubs.Kind.ANNOTATION);

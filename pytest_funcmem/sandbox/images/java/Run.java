@@ -14,7 +14,7 @@ import java.util.TreeSet;
 final class Run {
     static final long CLOCK_MILLIS = 1_600_000_000_000L;
     private static final int MOST_STEPS = 2_000_000;
-    private static final int MOST_CALLS = 2_000;
+    private static final int MOST_CALLS = 500;
     private static final int MOST_EDGES = 4_096;
     private static final int NEVER = -1;
     private static final int UNDECIDED = -2;

@@ -91,6 +91,28 @@ final class Shaping extends Bench {
         return false;
     }
 
+    /** A method of the file that what is made up above its class declares otherwise: there it is declared likewise. */
+    boolean redeclared(JCTree tree) {
+        JCTree.JCMethodDecl method = tree instanceof JCTree.JCMethodDecl one ? one : uses.enclosing(tree, JCTree.JCMethodDecl.class);
+        JCTree.JCClassDecl around = method == null ? null : uses.enclosing(method, JCTree.JCClassDecl.class);
+        boolean changed = false;
+        if (around == null || around.sym == null || method.sym == null) {
+            return false;
+        }
+        for (Type one : types.closure(around.sym.type)) {
+            Stubs.StubType type = stub(one);
+            String text = type == null ? null : signature(method.sym, method.sym.type);
+            if (text != null) {
+                String head = " " + method.name + "(";
+                boolean removed = type.members.values().removeIf(member -> member.isMethod && member.name.contentEquals(method.name))
+                        | type.extra.removeIf(other -> other.contains(head));
+                changed |= removed && type.extra.add("public " + (type.kind == Stubs.Kind.INTERFACE ? "default " : "") + text
+                        + " { throw funcmem.harness.Made.up(); }");
+            }
+        }
+        return changed;
+    }
+
     /** How a method is declared as a class sees it, which what implements it has to agree with; null as below. */
     private String exactly(Symbol.MethodSymbol method, Type seen, boolean isInside) {
         List<String> variables = new ArrayList<>();

@@ -278,7 +278,8 @@ final class Uses {
         if (OF_MAP.contains(name) && (count < 3)) {
             return "java.util.Map<String, Object>";
         }
-        if (OF_LIST.contains(name) && count < 2) {
+        boolean takesOne = name.equals("get") || name.equals("add") || name.equals("addAll") || name.equals("remove");
+        if (OF_LIST.contains(name) && count < 2 && (count == 1) == takesOne | name.equals("toArray")) {
             return "java.util.List<Object>";
         }
         return switch (name) {
