@@ -265,6 +265,20 @@ fn pick(tree: Tree) -> Option<Name> {
     }
 }
 """
+FILLED_WITH_NOTHING = """\
+use crate::pools::bounded;
+use std::io::Cursor;
+
+fn pick(count: usize) -> usize {
+    let (sender, _) = bounded(count);
+    for _ in 0..count.min(3) {
+        sender
+            .try_send(Cursor::new(Vec::new()))
+            .expect("the pool is full");
+    }
+    count
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -289,6 +303,7 @@ fn pick(tree: Tree) -> Option<Name> {
         pytest.param(OF_A_TYPE_THAT_IS_NOT_THERE, "Screen.pick", id="of-a-type-that-is-not-there"),
         pytest.param(READ_FROM_A_TEXT, "pick", id="read-from-a-text"),
         pytest.param(WITHOUT_A_SIZE, "Pairs.pick", id="without-a-size"),
+        pytest.param(FILLED_WITH_NOTHING, "pick", id="filled-with-nothing"),
         pytest.param(COMPARED_WITH_A_TEXT, "pick", id="compared-with-a-text"),
         pytest.param(ONCE_MORE, "Pages.pick", id="once-more"),
         pytest.param(VARIANTS_IN_CAPITALS, "pick", id="variants-in-capitals"),

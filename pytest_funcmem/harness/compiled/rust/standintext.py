@@ -304,6 +304,10 @@ def _tied(kind: StandInType, parameters: str) -> StandInType:
         if left:
             tied = {name: _tie(text, parameters) for name, text in kind.fields.items() if name in plain}
             return replace(kind, fields={**kind.fields, **tied})
+        lost = [mark for mark in re.findall(r"'l\d+", parameters) if not re.search(rf"{mark}\b", whole)]
+        if lost and plain:
+            # A part that was of them is made anew.
+            return replace(kind, fields={**kind.fields, plain[0]: _tie(kind.fields[plain[0]], parameters)})
     return kind
 
 

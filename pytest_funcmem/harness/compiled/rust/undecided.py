@@ -24,6 +24,7 @@ _LIKELY_ENDS = (
     (".into()", "String"),
     (".collect()", "Vec<?>"),
     ("None", "Option<?>"),
+    ("Cursor::new(Vec::new())", "std::io::Cursor<Vec<u8>>"),
     ("Vec::new()", "Vec<?>"),
     ("vec![]", "Vec<?>"),
     ("Default::default()", "?"),
@@ -100,7 +101,8 @@ def undecided(work: Work, message: Message) -> bool:
     for name, call in work.uses.all_calls():
         for place, text in enumerate(call.arguments):
             is_open_end = any(text.endswith(end) for end, _ in _LIKELY_ENDS)
-            if is_open_end and text in said and argument_typed(work, name, place):
+            is_shown = is_open_end and any(text in part for part in said)
+            if is_shown and argument_typed(work, name, place):
                 return True
     if any(_lent(work, variable) for variable in re.findall(r"let (?:mut )?(\w+)", " ".join(said))):
         return True
