@@ -307,3 +307,18 @@ def test_what_visits_and_what_errs_are_of_the_crate_that_asks_for_them() -> None
     again = render(plan)
     assert again is not None
     assert "impl std::io::Read for Made_impl_Source {" in again.text
+
+
+OPEN_LIFETIMES = """\
+pub struct Part<'a> { text: &'a str }
+fn count<F>(parts: &[Part<'_>], mut keep: F) -> usize where F: for<'p> FnMut(&'p Part<'p>, usize) -> bool {
+    parts.iter().filter(|part| keep(part, 1)).count()
+}
+"""
+
+
+def test_lifetimes_of_what_a_function_is_given_stay_open() -> None:
+    function = find(OPEN_LIFETIMES, "count")
+    rendered = render(new_plan(function, RustFile.read(function)))
+    assert rendered is not None
+    assert "fn made_a1(p0: &Part<'_>, p1: usize) -> bool" in rendered.text

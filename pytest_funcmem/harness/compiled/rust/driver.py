@@ -306,10 +306,12 @@ def _argument(
     if function is not None:
         parameters = split_types(substituted(function[0], concrete))
         result = substituted(function[1], concrete)
-        # The parameters' lifetimes must stay open, so they are written as they are.
-        listed = ", ".join(f"p{i}: {re.sub(r'&.static ', '&', text)}" for i, text in enumerate(parameters))
+        # The parameters' lifetimes must stay open, but for those that the file says are the longest.
+        opened = [re.sub(r"&'static ", "&", text) for text in parameters]
+        if "'static" not in function[0]:
+            opened = [re.sub(r"'static\b", "'_", text) for text in opened]
+        listed = ", ".join(f"p{i}: {text}" for i, text in enumerate(opened))
         parts = ", ".join(f"funcmem::Dump::encoded(&p{i})" for i in range(len(parameters)))
-        result = re.sub(r"&'static ", "&'static ", result)
         helpers.append(
             f'fn made_{name}({listed}) -> {result} {{ funcmem::answer("{shown}", vec![{parts}]) }}'
         )
