@@ -254,3 +254,25 @@ def test_numbers_are_places_in_what_was_made_before(run_java: Runner) -> None:
     execution = run_java(PLACED, "Placed.at", states=500)
     assert execution.loaded, execution.load_detail
     assert {output.value for output in execution.outputs} >= {"found", "not", "not last"}
+
+
+TABLES = """class Tables {
+    private int[] box;
+    private int[] keys;
+    int mixed(int[] block, int start) {
+        int left = block[start];
+        int sum = 0;
+        for (int round = 0; round < 4; round++) {
+            sum += box[0x200 | (left >> 4 * round & 0xff)] ^ box[0x100 | (left & 0xff)];
+            sum ^= keys[17 - round];
+        }
+        block[start] = sum;
+        return sum;
+    }
+}
+"""
+
+
+def test_tables_have_a_place_for_what_code_looks_up(run_java: Runner) -> None:
+    execution = run_java(TABLES, "Tables.mixed", states=900)
+    assert sum(output.outcome == "returned" for output in execution.outputs) >= 3

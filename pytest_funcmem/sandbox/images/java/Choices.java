@@ -37,6 +37,11 @@ final class Choices {
         return new Choices(new int[] {one}, mix(seed ^ one, place));
     }
 
+    /** Choices that all follow from the next one. */
+    Choices apart() {
+        return new Choices(new int[0], mix(seed, next()));
+    }
+
     static long mix(long seed, long place) {
         long z = seed * 0x9E3779B97F4A7C15L + (place + 1) * 0xBF58476D1CE4E5B9L;
         z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;

@@ -16,6 +16,10 @@ import java.util.Map;
 final class Maker {
     static final int DEEP = 4;
     private static final int LONG = 150;
+    /** Arrays of numbers longer than this take one choice for all that comes behind their first items. */
+    private static final int SHORT = 24;
+    private static final int FIRST = 2;
+    private static final int LARGEST_ROOM = 1024;
     private static final int MOST_MET = 24;
 
     /** Of every sort that code tells apart. */
@@ -284,14 +288,43 @@ final class Maker {
         if (raw == char.class && choices.below(3) == 0) {
             return plain.text().toCharArray();
         }
-        int length = length(depth);
+        int length = raw.isPrimitive() && depth < 2 ? roomy(depth) : length(depth);
         Object array = Array.newInstance(raw, length);
         int theme = theme();
-        for (int i = 0; i < length; i++) {
+        boolean isLong = raw.isPrimitive() && length > SHORT;
+        for (int i = 0; i < (isLong ? FIRST : length); i++) {
             Array.set(array, i, make(item, depth + 1));
+        }
+        if (isLong) {
+            with(choices.apart()).goOn(array, item, depth + 1, plain.theme);
         }
         plain.theme = theme;
         return array;
+    }
+
+    /** Fill the rest of a long array: one choice stands for all of it, and numbers in one of two are places of such arrays. */
+    private void goOn(Object array, Type item, int depth, int theme) {
+        int length = Array.getLength(array);
+        boolean isOfPlaces = array instanceof int[] && choices.below(2) == 0;
+        plain.theme = theme;
+        for (int i = isOfPlaces ? 0 : FIRST; i < length; i++) {
+            Array.set(array, i, isOfPlaces ? (Object) choices.below(length) : make(item, depth));
+        }
+    }
+
+    /** Length of an array of numbers; at times one that has a place for every number in sight, as tables do. */
+    private int roomy(int depth) {
+        int room = plan.numbers.subList(0, plan.literals).stream().filter(one -> one < LARGEST_ROOM).mapToInt(Long::intValue).max().orElse(0);
+        room = Integer.highestOneBit(Math.max(room, 1)) * 2;
+        int choice = choices.next();
+        // Code that reads one table in a state reads others as well.
+        if (room <= SHORT || choice % (plain.sizes.contains(room) ? 2 : 16) != (plain.sizes.contains(room) ? 1 : 7)) {
+            return length(depth, choice);
+        }
+        if (plain.sizes.size() < MOST_MET) {
+            plain.sizes.add(room);
+        }
+        return room;
     }
 
     /** Begin a container: its items may have something in common. Returns the theme to go back to. */
@@ -304,7 +337,10 @@ final class Maker {
     }
 
     int length(int depth) {
-        int choice = choices.next();
+        return length(depth, choices.next());
+    }
+
+    private int length(int depth, int choice) {
         if (depth < 2 && plan.literals > 0 && choice % 16 == 15) {
             long wanted = plan.numbers.get(choice / 16 % plan.literals) + choice / 16 % 3;
             if (wanted > 0 && wanted < LONG) {
