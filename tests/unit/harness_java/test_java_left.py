@@ -281,3 +281,65 @@ def test_methods_of_anonymous_classes_with_a_missing_parent_are_called(run_java:
     calls = [call for output in execution.outputs for call in output.calls]
     assert {call["path"] for call in calls} == {"new ", "call of Filter.isOut"}
     assert {str(call["arguments"]) for call in calls} >= {"[None, True]"}
+
+
+BOTH = """import java.io.Closeable;
+class Both {
+    static String closed(Closeable one) throws java.io.IOException {
+        String kind = "none";
+        if (one != null) {
+            kind = ((absent.Traced) one).kind();
+            one.close();
+        }
+        return kind;
+    }
+    static boolean isOfTheDisk(absent.Store store) {
+        try {
+            store.keep();
+            return false;
+        } catch (IllegalStateException e) {
+            if (e.getCause() instanceof java.io.IOException) {
+                return true;
+            }
+            throw e;
+        }
+    }
+    static String home(ClassLoader loader) {
+        try {
+            return loader.getParent() == null ? "top" : "below";
+        } catch (SecurityException e) {
+            return "secret";
+        }
+    }
+    static void wire(absent.Bus bus, java.util.Map<String, Integer> sizes) {
+        bus.onName(new absent.Named() {
+            public void named(String name) {
+                bus.tell(sizes.get(name).intValue() + 1);
+            }
+        });
+    }
+}
+"""
+
+
+def test_a_value_is_of_a_missing_class_and_has_an_interface(run_java: Runner) -> None:
+    execution = run_java(BOTH, "Both.closed", states=60)
+    paths = {call["path"] for output in execution.outputs for call in output.calls if output.outcome == "returned"}  # type: ignore[index,call-overload]
+    assert {"Traced.kind", "Traced_Closeable.close"} <= paths
+
+
+def test_exceptions_have_causes_that_code_asks_after(run_java: Runner) -> None:
+    values = {str(output.value) for output in run_java(BOTH, "Both.isOfTheDisk", states=300).outputs}
+    assert {"True", "False"} <= values
+
+
+def test_a_call_of_the_platform_may_be_forbidden(run_java: Runner) -> None:
+    values = {str(output.value) for output in run_java(BOTH, "Both.home", states=200).outputs}
+    assert any("secret" in value for value in values)
+    assert any("top" in value or "below" in value for value in values)
+
+
+def test_a_listener_that_misuses_what_it_is_given_is_left(run_java: Runner) -> None:
+    execution = run_java(BOTH, "Both.wire", states=60)
+    returned = [output for output in execution.outputs if output.outcome == "returned"]
+    assert len(returned) > len(execution.outputs) // 2

@@ -80,6 +80,7 @@ final class Callbacks {
         Object[] arguments = new Object[method.getParameterCount()];
         Type[] types = types(value, method);
         List<String> encoded = new ArrayList<>();
+        int before = run.calls.size();
         try {
             method.setAccessible(true);
             for (int i = 0; i < arguments.length; i++) {
@@ -90,6 +91,10 @@ final class Callbacks {
             Object result = method.invoke(value, arguments);
             encoded.add(result == value ? "[\"opaque\",\"this\"]" : new Encoder(run.loader).encode(result));
         } catch (InvocationTargetException exc) {
+            if (isMisused(exc.getCause())) {
+                run.calls.subList(before, run.calls.size()).clear();
+                return null;
+            }
             return exc.getCause();
         } catch (IllegalAccessException | RuntimeException exc) {
             return null; // nobody else could call it either
@@ -97,6 +102,13 @@ final class Callbacks {
         run.calls.add("{\"path\":" + Json.quote("call of " + path) + ",\"arguments\":[" + String.join(",", encoded)
                 + "],\"keywords\":{},\"answer\":null}");
         return null;
+    }
+
+    /** Whether what was called could make nothing of what it was given, which is made up. */
+    private boolean isMisused(Throwable thrown) {
+        boolean isOfTheMachine = thrown instanceof NullPointerException || thrown instanceof ClassCastException
+                || thrown instanceof ArrayIndexOutOfBoundsException;
+        return isOfTheMachine && !run.meant.containsKey(thrown) && !run.given.containsKey(thrown);
     }
 
     /** The types of the parameters as the function writes them, which the method that others call may not tell. */

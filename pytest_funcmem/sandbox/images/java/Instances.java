@@ -59,6 +59,13 @@ final class Instances {
         if (!own.isEmpty() && choices.below(2) == 0) {
             return maker.make(own.get(choices.below(own.size())), depth + 1);
         }
+        List<Class<?>> classes = known.stream().filter(one -> isOpenStub(one) && !raw.isAssignableFrom(one)).toList();
+        if (!classes.isEmpty() && Modifier.isPublic(raw.getModifiers()) && choices.below(3) == 2) {
+            Object both = joined(classes.get(choices.below(classes.size())), raw, depth);
+            if (both != null) {
+                return both;
+            }
+        }
         maker.bind(raw, type);
         Run run = World.run;
         int number = made.size();
@@ -68,6 +75,23 @@ final class Instances {
             return Proxy.newProxyInstance(place, new Class<?>[] {raw}, handler);
         } catch (IllegalArgumentException exc) {
             return null; // a sealed or hidden interface
+        }
+    }
+
+    private boolean isOpenStub(Class<?> type) {
+        int modifiers = type.getModifiers();
+        return isStub(type) && !type.isInterface() && !type.isEnum() && !Throwable.class.isAssignableFrom(type)
+                && Modifier.isPublic(modifiers) && !Modifier.isFinal(modifiers);
+    }
+
+    /** What is of a made-up class and has an interface as well, for code that casts one to the other; null where none can be. */
+    private Object joined(Class<?> parent, Class<?> other, int depth) {
+        try {
+            Object value = UNSAFE.allocateInstance(((Loader) loader).heir(parent, other));
+            fill(value, parent, depth + 1, 0);
+            return value;
+        } catch (InstantiationException | LinkageError | RuntimeException exc) {
+            return null; // the two do not go together
         }
     }
 
@@ -220,7 +244,7 @@ final class Instances {
     /** An object of a class that answers by choice what a class of the platform leaves open; null where none can be. */
     private Object derived(Class<?> raw) {
         try {
-            return UNSAFE.allocateInstance(((Loader) loader).heir(raw));
+            return UNSAFE.allocateInstance(((Loader) loader).heir(raw, null));
         } catch (InstantiationException | LinkageError | RuntimeException exc) {
             return null; // it is sealed, or hidden
         }
@@ -368,9 +392,23 @@ final class Instances {
             if (made == null) {
                 made = UNSAFE.allocateInstance(type);
             }
-            return made instanceof Throwable thrown ? thrown : null;
+            return made instanceof Throwable thrown ? caused(thrown) : null;
         } catch (ReflectiveOperationException | LinkageError exc) {
             return null;
         }
+    }
+
+    /** The exception, at times with a cause of a type that the code asks after, and that with another. */
+    private Throwable caused(Throwable thrown) {
+        List<Class<?>> causes = known.stream().filter(one -> Throwable.class.isAssignableFrom(one) && one != thrown.getClass()).toList();
+        try {
+            if (!causes.isEmpty() && thrown.getCause() == null && choices.below(2) == 1
+                    && construct(causes.get(choices.below(causes.size())), 1) instanceof Throwable cause) {
+                thrown.initCause(cause);
+            }
+        } catch (IllegalStateException exc) {
+            return thrown; // it was made with the cause that it has
+        }
+        return thrown;
     }
 }

@@ -197,7 +197,7 @@ final class Instrumentation {
     }
 
     /** The code of a class without a constructor whose methods are made up where its parent leaves them open. */
-    static byte[] heir(String name, Class<?> parent) {
+    static byte[] heir(String name, Class<?> parent, Class<?> other) {
         ClassNode type = new ClassNode();
         type.version = Opcodes.V11;
         type.access = Opcodes.ACC_PUBLIC | Opcodes.ACC_SUPER;
@@ -207,6 +207,10 @@ final class Instrumentation {
         List<Class<?>> above = new ArrayList<>();
         for (Class<?> one = parent; one != null; one = one.getSuperclass()) {
             above.add(one);
+        }
+        if (other != null) {
+            type.interfaces.add(Type.getInternalName(other));
+            above.add(other);
         }
         for (int i = 0; i < above.size(); i++) {
             above.addAll(List.of(above.get(i).getInterfaces()));

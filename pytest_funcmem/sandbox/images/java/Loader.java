@@ -19,13 +19,13 @@ final class Loader extends ClassLoader {
         return stubs.contains(name);
     }
 
-    /** A class that extends an open one of the platform; the methods that it leaves open are made up. */
-    Class<?> heir(Class<?> parent) {
-        String name = "funcmem.made." + parent.getSimpleName();
+    /** A class that extends an open one, and has another's interface unless that is null; what they leave open is made up. */
+    Class<?> heir(Class<?> parent, Class<?> other) {
+        String name = "funcmem.made." + parent.getSimpleName() + (other == null ? "" : "_" + other.getSimpleName());
         synchronized (getClassLoadingLock(name)) {
             Class<?> found = findLoadedClass(name);
             if (found == null) {
-                byte[] code = Instrumentation.heir(name.replace('.', '/'), parent);
+                byte[] code = Instrumentation.heir(name.replace('.', '/'), parent, other);
                 found = defineClass(name, code, 0, code.length);
             }
             return found;

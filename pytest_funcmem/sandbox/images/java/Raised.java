@@ -3,6 +3,7 @@ package funcmem.harness;
 import java.lang.reflect.Executable;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.objectweb.asm.Type;
 
@@ -10,6 +11,22 @@ import org.objectweb.asm.Type;
 final class Raised {
     /** What stands for all exceptions among what a function catches. */
     private static final String ALL = "java.lang.RuntimeException";
+    private static final String SECURITY = "java.lang.SecurityException";
+    /** Classes of the platform whose methods ask whether they may, and beginnings of the names of those that do. */
+    private static final Map<String, List<String>> GUARDED = Map.ofEntries(
+            Map.entry("java/lang/System", List.of("get", "set")),
+            Map.entry("java/lang/ClassLoader", List.of("get", "loadClass")),
+            Map.entry("java/lang/Class", List.of("getClassLoader", "getDeclared", "getMethod", "getConstructor", "getField")),
+            Map.entry("java/lang/Thread", List.of("getContextClassLoader", "set", "interrupt")),
+            Map.entry("java/lang/SecurityManager", List.of("check")),
+            Map.entry("java/lang/Boolean", List.of("getBoolean")),
+            Map.entry("java/lang/Integer", List.of("getInteger")),
+            Map.entry("java/security/AccessController", List.of("")),
+            Map.entry("java/lang/reflect/AccessibleObject", List.of("set")),
+            Map.entry("java/lang/reflect/Field", List.of("setAccessible")),
+            Map.entry("java/lang/reflect/Method", List.of("setAccessible")),
+            Map.entry("java/lang/reflect/Constructor", List.of("setAccessible")),
+            Map.entry("java/io/File", List.of("exists", "can", "is", "list", "delete", "mk", "create", "length", "last", "set", "renameTo")));
     private static final ConcurrentHashMap<String, List<Class<?>>> KNOWN = new ConcurrentHashMap<>();
 
     private Raised() {}
@@ -31,10 +48,18 @@ final class Raised {
                 found.add(one.getName());
             }
         }
+        if (caught.contains(SECURITY) && isGuarded(owner, name)) {
+            found.add(SECURITY);
+        }
         if (found.isEmpty() && !all.isEmpty() && caught.contains(ALL)) {
             found.add(all.get(0).getName());
         }
         return found.isEmpty() ? null : String.join(" ", found);
+    }
+
+    /** Whether a method may be forbidden, which it does not declare. */
+    private static boolean isGuarded(String owner, String name) {
+        return GUARDED.getOrDefault(owner, List.of()).stream().anyMatch(name::startsWith);
     }
 
     /** Of some exceptions of the platform those that a function catches who catches one. */
