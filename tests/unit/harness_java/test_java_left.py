@@ -324,7 +324,8 @@ class Both {
 
 def test_a_value_is_of_a_missing_class_and_has_an_interface(run_java: Runner) -> None:
     execution = run_java(BOTH, "Both.closed", states=60)
-    paths = {call["path"] for output in execution.outputs for call in output.calls if output.outcome == "returned"}  # type: ignore[index,call-overload]
+    returned = [output for output in execution.outputs if output.outcome == "returned"]
+    paths = {call["path"] for output in returned for call in output.calls}  # type: ignore[index,call-overload]
     assert {"Traced.kind", "Traced_Closeable.close"} <= paths
 
 

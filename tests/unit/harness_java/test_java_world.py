@@ -163,3 +163,30 @@ def test_what_bears_annotations_that_are_missing_is_made_up(run_java: Runner) ->
     assert execution.loaded, execution.load_detail
     words = {word for output in execution.outputs for word in str(output.value).split()}
     assert words >= {"unnamed", "named"}
+
+
+SETTINGS = """class Settings {
+    static String of(String other) {
+        String home = System.getProperty("settings.home");
+        String place = System.getenv("SETTINGS_PLACE");
+        if (home != null && home.equals(System.getProperty("settings.home", "x"))) {
+            return "home";
+        }
+        if (place != null) {
+            return "place";
+        }
+        if (Boolean.getBoolean("settings.verbose")) {
+            return "verbose";
+        }
+        return System.getProperty("settings.other", other) == other ? "none" : "other";
+    }
+}
+"""
+
+
+def test_properties_and_the_environment_say_something_in_some_states(run_java: Runner) -> None:
+    outputs = run_java(SETTINGS, "Settings.of", states=150).outputs
+    assert {output.value for output in outputs} == {"home", "place", "verbose", "other", "none"}
+    noted = {(call["path"], *call["arguments"]) for output in outputs for call in output.calls}  # type: ignore[index,call-overload,misc]
+    assert ("property", "settings.home") in noted
+    assert ("variable", "SETTINGS_PLACE") in noted

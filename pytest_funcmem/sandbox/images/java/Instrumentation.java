@@ -48,6 +48,9 @@ final class Instrumentation {
     static {
         REPLACED.put("java/lang/System.exit(I)V", "World.exit");
         REPLACED.put("java/lang/System.getenv(Ljava/lang/String;)Ljava/lang/String;", "World.environment");
+        REPLACED.put("java/lang/System.getProperty(Ljava/lang/String;)Ljava/lang/String;", "World.property");
+        REPLACED.put("java/lang/System.getProperty(Ljava/lang/String;Ljava/lang/String;)Ljava/lang/String;", "World.property");
+        REPLACED.put("java/lang/Boolean.getBoolean(Ljava/lang/String;)Z", "World.flag");
         REPLACED.put("java/lang/System.getenv()Ljava/util/Map;", "World.environment");
         REPLACED.put("java/lang/Thread.sleep(J)V", "World.sleep");
         REPLACED.put("java/lang/System.currentTimeMillis()J", "Now.currentTimeMillis");

@@ -31,6 +31,7 @@ final class Run {
     final BitSet lines = new BitSet();
     final TreeSet<Long> edges = new TreeSet<>();
     final List<String> calls = new ArrayList<>();
+    private final Map<String, String> settings = new HashMap<>();
     final IdentityHashMap<Throwable, Boolean> meant = new IdentityHashMap<>();
     /** Exceptions that were made as values, or that made-up calls raised: who throws or passes them on means to. */
     final IdentityHashMap<Throwable, Boolean> given = new IdentityHashMap<>();
@@ -187,6 +188,28 @@ final class Run {
 
     Object annotation(java.lang.reflect.AnnotatedElement element, Class<?> type) {
         return maker.with(choices.at(Choices.hash(type.getSimpleName() + " on " + element))).implementation(type);
+    }
+
+    /**
+     * What a property or variable of the environment says that nobody has set: in some states something, and noted.
+     *
+     * @param usual What it says in half of these states; null where only the state tells.
+     */
+    String setting(String kind, String name, String usual) {
+        if (!recording || name.isEmpty() || calls.size() > MOST_CALLS) {
+            return null;
+        }
+        String key = kind + " " + name;
+        if (!settings.containsKey(key)) {
+            ask();
+            Choices own = choices.at(Choices.hash(key));
+            int way = own.below(4);
+            String value = way % 2 == 0 ? null : way == 1 && usual != null ? usual : (String) maker.with(own).make(String.class, 1);
+            settings.put(key, value);
+            calls.add("{\"path\":" + Json.quote(kind) + ",\"arguments\":[" + Json.quote(name) + "],\"keywords\":{},\"answer\":"
+                    + (value == null ? "null" : Json.quote(value)) + "}");
+        }
+        return settings.get(key);
     }
 
     /** A bundle whose texts are their keys; where the function expects that there may be none, at times none. */

@@ -149,7 +149,25 @@ public final class World {
     }
 
     public static String environment(String name) {
-        return environment().get(name);
+        String value = environment().get(name);
+        return value == null ? run.setting("variable", name, null) : value;
+    }
+
+    public static String property(String name) {
+        String value = System.getProperty(name);
+        return value == null ? run.setting("property", name, null) : value;
+    }
+
+    public static String property(String name, String other) {
+        String value = property(name);
+        return value == null ? other : value;
+    }
+
+    public static boolean flag(String name) {
+        if (name == null || name.isEmpty() || System.getProperty(name) != null) {
+            return Boolean.getBoolean(name);
+        }
+        return Boolean.parseBoolean(run.setting("property", name, "true"));
     }
 
     public static java.util.Map<String, String> environment() {
