@@ -344,3 +344,25 @@ def test_a_listener_that_misuses_what_it_is_given_is_left(run_java: Runner) -> N
     execution = run_java(BOTH, "Both.wire", states=60)
     returned = [output for output in execution.outputs if output.outcome == "returned"]
     assert len(returned) > len(execution.outputs) // 2
+
+
+COPIED = """class Copied extends absent.Base {
+    private java.util.List<String> names = new java.util.ArrayList<>();
+    public Object clone() {
+        Copied copy = (Copied) super.clone();
+        copy.names = new java.util.ArrayList<>(names);
+        copy.names.add("copied");
+        return copy;
+    }
+}
+"""
+
+
+def test_a_missing_parent_copies_the_object(run_java: Runner) -> None:
+    returned = [
+        output
+        for output in run_java(COPIED, "Copied.clone", states=24).outputs
+        if output.outcome == "returned"
+    ]
+    assert len(returned) > 6
+    assert sum("copied" in str(output.value) for output in returned) > 6

@@ -310,21 +310,34 @@ final class Instances {
         return type.getClassLoader() == loader && !isStub(type) && !Proxy.isProxyClass(type) && !(value instanceof Enum);
     }
 
+    /** An object with the same in its fields; null where none can be. */
+    static Object twin(Object value) {
+        Object twin;
+        try {
+            twin = UNSAFE.allocateInstance(value.getClass());
+        } catch (InstantiationException exc) {
+            return null;
+        }
+        for (Class<?> type = value.getClass(); type != null && type != Object.class; type = type.getSuperclass()) {
+            for (Field field : type.getDeclaredFields()) {
+                Object content = Modifier.isStatic(field.getModifiers()) ? null : get(field, value);
+                if (content != null && content != value) {
+                    set(field, twin, content);
+                }
+            }
+        }
+        return twin;
+    }
+
     /** An object with the same in its fields; in about half of the copies one field is another's. */
     Object copy(Object value) {
-        Object copy;
-        try {
-            copy = UNSAFE.allocateInstance(value.getClass());
-        } catch (InstantiationException exc) {
+        Object copy = twin(value);
+        if (copy == null) {
             return value;
         }
         List<Field> fields = new ArrayList<>();
         for (Class<?> type = value.getClass(); type != null && type != Object.class; type = type.getSuperclass()) {
             for (Field field : type.getDeclaredFields()) {
-                Object content = Modifier.isStatic(field.getModifiers()) ? null : get(field, value);
-                if (content != null && content != value) {
-                    set(field, copy, content);
-                }
                 if (!Modifier.isStatic(field.getModifiers()) && !field.isSynthetic() && type.getClassLoader() == loader) {
                     fields.add(field);
                 }

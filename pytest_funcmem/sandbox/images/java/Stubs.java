@@ -197,7 +197,9 @@ final class Stubs {
         } else if (type.kind == Kind.INTERFACE) {
             out.append("default ");
         }
-        out.append(member.type == null ? "<R> R" : member.type).append(' ').append(member.name).append('(').append(member.parameters).append(')');
+        // What overrides a method of all objects has no type parameter.
+        String free = member.name.equals("clone") && member.parameters.isEmpty() ? "Object" : "<R> R";
+        out.append(member.type == null ? free : member.type).append(' ').append(member.name).append('(').append(member.parameters).append(')');
         if (!member.thrown.isEmpty()) {
             out.append(" throws ").append(String.join(", ", member.thrown));
         }
