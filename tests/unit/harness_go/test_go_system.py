@@ -18,11 +18,14 @@ SYSTEM = """package system
 
 import (
 	"bufio"
+	"flag"
 	"io/ioutil"
 	"os"
 	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unsafe"
 	"example.com/order"
 )
 
@@ -109,6 +112,27 @@ func Entries(name string) (string, error) {
 	return names, err
 }
 
+func Flagged(name string, set *flag.FlagSet) string {
+	if found := set.Lookup(name); found != nil {
+		return found.Value.String()
+	}
+	count := 0
+	set.VisitAll(func(found *flag.Flag) {
+		count += len(found.Name)
+	})
+	return strconv.Itoa(count)
+}
+
+type request struct{ number, size uint32 }
+
+func Asked(number uint32) (uint32, error) {
+	asked := request{number: number, size: 8}
+	if err := order.Control(number&7, uintptr(unsafe.Pointer(&asked))); err != nil {
+		return 0, err
+	}
+	return asked.number + asked.size, nil
+}
+
 func Home(name string) string {
 	me, err := user.Current()
 	if err != nil {
@@ -153,7 +177,9 @@ func (l *Line) Place(item string) int {
 """
 
 
-@pytest.mark.parametrize("name", ["Lay", "Lines", "Entries", "Home", "Setting", "Turned", "Line.Place"])
+@pytest.mark.parametrize(
+    "name", ["Flagged", "Asked", "Lay", "Lines", "Entries", "Home", "Setting", "Turned", "Line.Place"]
+)
 def test_every_line_is_reached(prepare: Prepare, name: str) -> None:
     (run,) = prepare(SYSTEM, name).run(STATES, coverage=True)
     assert set(run.executable_lines) <= {line for output in run.outputs for line in output.lines}
@@ -175,3 +201,10 @@ def test_a_file_that_was_laid_is_no_effect_unless_it_is_changed(prepare: Prepare
     counts = {output.value[1][0] for output in run.outputs if output.outcome == "returned"}
     assert counts >= {-1, 0, 1, 2}
     assert not any(output.files for output in run.outputs)
+
+
+def test_an_address_that_is_handed_on_as_a_number_is_no_part_of_what_is_asked(prepare: Prepare) -> None:
+    case = prepare(SYSTEM, "Asked")
+    first, again = (case.run(STATES[:40])[0] for _ in range(2))
+    assert first.outputs == again.outputs
+    assert any(output.calls for output in first.outputs)
