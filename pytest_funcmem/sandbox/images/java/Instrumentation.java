@@ -55,17 +55,9 @@ final class Instrumentation {
         REPLACED.put("java/lang/Thread.sleep(J)V", "World.sleep");
         REPLACED.put("java/lang/System.currentTimeMillis()J", "Now.currentTimeMillis");
         REPLACED.put("java/lang/System.nanoTime()J", "Now.nanoTime");
-        REPLACED.put("java/time/Instant.now()Ljava/time/Instant;", "Now.instant");
         REPLACED.put("java/time/Clock.systemUTC()Ljava/time/Clock;", "Now.clock");
         REPLACED.put("java/time/Clock.systemDefaultZone()Ljava/time/Clock;", "Now.clock");
         REPLACED.put("java/time/Clock.system(Ljava/time/ZoneId;)Ljava/time/Clock;", "Now.clock");
-        for (String type : new String[] {"LocalDate", "LocalTime", "LocalDateTime", "ZonedDateTime", "OffsetDateTime",
-                "OffsetTime", "Year", "YearMonth", "MonthDay"}) {
-            String name = "Now." + Character.toLowerCase(type.charAt(0)) + type.substring(1);
-            for (String given : new String[] {"", "Ljava/time/ZoneId;"}) {
-                REPLACED.put("java/time/" + type + ".now(" + given + ")Ljava/time/" + type + ";", name);
-            }
-        }
         for (String given : new String[] {"", "Ljava/util/TimeZone;", "Ljava/util/Locale;",
                 "Ljava/util/TimeZone;Ljava/util/Locale;"}) {
             REPLACED.put("java/util/Calendar.getInstance(" + given + ")Ljava/util/Calendar;", "Now.calendar");
@@ -387,6 +379,14 @@ final class Instrumentation {
 
     private void replace(ClassNode type, MethodNode method, MethodInsnNode called) {
         InsnList code = method.instructions;
+        if (called.name.equals("now") && called.owner.startsWith("java/time/")
+                && (called.desc.startsWith("()") || called.desc.startsWith("(Ljava/time/ZoneId;)"))) {
+            // Each of these types can be told by a clock as well.
+            int end = called.desc.indexOf(')') + 1;
+            code.insertBefore(called, call("Now", "clock", called.desc.substring(0, end) + "Ljava/time/Clock;"));
+            called.desc = "(Ljava/time/Clock;)" + called.desc.substring(end);
+            return;
+        }
         String replacement = REPLACED.get(called.owner + "." + called.name + called.desc);
         if (replacement != null) {
             if (called.getOpcode() != Opcodes.INVOKESTATIC) {

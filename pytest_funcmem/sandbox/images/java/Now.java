@@ -2,17 +2,8 @@ package funcmem.harness;
 
 import java.time.Clock;
 import java.time.Instant;
-import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.LocalTime;
-import java.time.MonthDay;
-import java.time.OffsetDateTime;
-import java.time.OffsetTime;
-import java.time.Year;
-import java.time.YearMonth;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
-import java.time.ZonedDateTime;
 import java.util.Calendar;
 import java.util.Locale;
 import java.util.TimeZone;
@@ -63,81 +54,5 @@ public final class Now {
 
     public static void setNow(Calendar calendar) {
         calendar.setTimeInMillis(World.run.clock);
-    }
-
-    public static Instant instant() {
-        return clock().instant();
-    }
-
-    public static LocalDate localDate() {
-        return LocalDate.now(clock());
-    }
-
-    public static LocalDate localDate(ZoneId zone) {
-        return LocalDate.now(clock(zone));
-    }
-
-    public static LocalTime localTime() {
-        return LocalTime.now(clock());
-    }
-
-    public static LocalTime localTime(ZoneId zone) {
-        return LocalTime.now(clock(zone));
-    }
-
-    public static LocalDateTime localDateTime() {
-        return LocalDateTime.now(clock());
-    }
-
-    public static LocalDateTime localDateTime(ZoneId zone) {
-        return LocalDateTime.now(clock(zone));
-    }
-
-    public static ZonedDateTime zonedDateTime() {
-        return ZonedDateTime.now(clock());
-    }
-
-    public static ZonedDateTime zonedDateTime(ZoneId zone) {
-        return ZonedDateTime.now(clock(zone));
-    }
-
-    public static OffsetDateTime offsetDateTime() {
-        return OffsetDateTime.now(clock());
-    }
-
-    public static OffsetDateTime offsetDateTime(ZoneId zone) {
-        return OffsetDateTime.now(clock(zone));
-    }
-
-    public static OffsetTime offsetTime() {
-        return OffsetTime.now(clock());
-    }
-
-    public static OffsetTime offsetTime(ZoneId zone) {
-        return OffsetTime.now(clock(zone));
-    }
-
-    public static Year year() {
-        return Year.now(clock());
-    }
-
-    public static Year year(ZoneId zone) {
-        return Year.now(clock(zone));
-    }
-
-    public static YearMonth yearMonth() {
-        return YearMonth.now(clock());
-    }
-
-    public static YearMonth yearMonth(ZoneId zone) {
-        return YearMonth.now(clock(zone));
-    }
-
-    public static MonthDay monthDay() {
-        return MonthDay.now(clock());
-    }
-
-    public static MonthDay monthDay(ZoneId zone) {
-        return MonthDay.now(clock(zone));
     }
 }
